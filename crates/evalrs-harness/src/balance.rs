@@ -1,35 +1,31 @@
 //! How the cases of a test set are spread over categories: what `evalrs balance` says.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::json::to_json;
+use super::lines::JsonRecord;
+use super::words::shown;
 
 /// A category has too few cases for a number of its own below this.
 const RELIABLE: usize = 3;
 /// A test set has too few cases below this.
 const SIGNIFICANT: usize = 20;
 
-/// What is found of a test set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BalanceAnalysis {
-    /// All cases.
+pub(crate) struct BalanceAnalysis {
     pub total_cases: usize,
     /// The categories, the largest first.
     pub categories: Vec<CategoryShare>,
     /// The categories that have far less than an equal share.
     pub underrepresented: Vec<String>,
-    /// What to do about it.
     pub suggestions: Vec<String>,
 }
 
-/// A category and its cases.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CategoryShare {
+pub(crate) struct CategoryShare {
     /// What the cases say.
     pub name: String,
-    /// How many there are.
     pub count: usize,
     /// Of 100, rounded, half up.
     pub percentage: u64,
@@ -37,7 +33,7 @@ pub struct CategoryShare {
 
 /// The spread of cases over what their metadata says under `key`. `threshold` is the share of an equal share below which
 /// a category is too small, in percent.
-pub fn balance(prompts: &[Map<String, Value>], key: &str, threshold: f64) -> BalanceAnalysis {
+pub(crate) fn balance(prompts: &[JsonRecord], key: &str, threshold: f64) -> BalanceAnalysis {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for prompt in prompts {
         let name = category(prompt, key);
@@ -54,33 +50,27 @@ pub fn balance(prompts: &[Map<String, Value>], key: &str, threshold: f64) -> Bal
         CategoryShare { name, count, percentage }
     };
     let categories: Vec<CategoryShare> = counts.into_iter().map(share).collect();
-    let equal = 100.0 / categories.len() as f64;
-    let is_small =
-        |category: &&CategoryShare| (category.percentage as f64) < equal * threshold / 100.0;
-    let underrepresented = names(categories.iter().filter(is_small));
+    let least = 100.0 / categories.len() as f64 * threshold / 100.0;
+    let underrepresented = names(&categories, |one| (one.percentage as f64) < least);
     let suggestions = suggestions(&categories, &underrepresented, total);
     BalanceAnalysis { total_cases: total, categories, underrepresented, suggestions }
 }
 
-fn names<'a>(categories: impl Iterator<Item = &'a CategoryShare>) -> Vec<String> {
-    categories.map(|category| category.name.clone()).collect()
+/// The names of the categories that `holds` is true of.
+fn names(categories: &[CategoryShare], holds: impl Fn(&CategoryShare) -> bool) -> Vec<String> {
+    categories.iter().filter(|one| holds(one)).map(|one| one.name.clone()).collect()
 }
 
 /// What a case says of itself, as JavaScript would write it.
-fn category(prompt: &Map<String, Value>, key: &str) -> String {
+fn category(prompt: &JsonRecord, key: &str) -> String {
     match prompt.get("metadata").and_then(|metadata| metadata.get(key)) {
         None => "(uncategorized)".to_owned(),
-        Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(items)) => items.iter().map(shown).collect::<Vec<_>>().join(","),
-        Some(other) => to_json(other),
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => to_json(other),
+        Some(Value::Array(items)) => {
+            let shown =
+                items.iter().map(|item| if item.is_null() { String::new() } else { shown(item) });
+            shown.collect::<Vec<_>>().join(",")
+        }
+        Some(other) => shown(other),
     }
 }
 
@@ -100,12 +90,9 @@ fn suggestions(
         suggestions
             .push(format!("Category '{name}' has {percentage}% of cases - consider diversifying"));
     }
-    let few = names(categories.iter().filter(|category| category.count < RELIABLE));
+    let few = names(categories, |category| category.count < RELIABLE).join(", ");
     if !few.is_empty() {
-        suggestions.push(format!(
-            "Categories with < {RELIABLE} cases may not be reliable: {}",
-            few.join(", ")
-        ));
+        suggestions.push(format!("Categories with < {RELIABLE} cases may not be reliable: {few}"));
     }
     if total < SIGNIFICANT {
         suggestions.push(format!(
@@ -119,7 +106,7 @@ fn suggestions(
 }
 
 /// A bar for each category, a block for each 5 percent.
-pub fn chart(analysis: &BalanceAnalysis) -> String {
+pub(crate) fn chart(analysis: &BalanceAnalysis) -> String {
     let width =
         analysis.categories.iter().map(|category| category.name.chars().count()).max().unwrap_or(0);
     let line = |category: &CategoryShare| {

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::json::{number, to_json};
+use super::json::number;
+use super::lines::JsonRecord;
 use super::record::GraderResult;
-use super::words::{fenced, first};
+use super::words::{fenced, first, shortened, shown, text_of};
 
 /// The characters of an output that are shown.
 const OUTPUT: usize = 500;
@@ -17,15 +18,15 @@ const STEPS: usize = 5;
 
 /// A result to be checked by somebody.
 #[derive(Clone, Debug)]
-pub struct SampledResult {
+pub(crate) struct SampledResult {
     /// The result as it was recorded, with its score.
-    pub record: Map<String, Value>,
+    pub record: JsonRecord,
     /// What another grader says of it.
     pub rescored: Option<GraderResult>,
 }
 
 /// The report, without a line break at its end. `generated` is the time, RFC 3339.
-pub fn report(samples: &[SampledResult], generated: &str) -> String {
+pub(crate) fn report(samples: &[SampledResult], generated: &str) -> String {
     let mut text = format!(
         "# Grader Calibration Report\n\nGenerated: {generated}\nSamples: {}\n\n## Instructions\n\n\
          Read each sample and mark one box:\n\n\
@@ -46,25 +47,19 @@ fn write_sample(
     ordinal: usize,
     SampledResult { record, rescored }: &SampledResult,
 ) {
-    let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default();
-    let mut block = |lines: &str| {
-        to.push('\n');
-        to.push_str(lines);
-        to.push('\n');
-    };
-    block(&format!("## Sample {ordinal}: {}", text("id")));
+    let mut block = |lines: &str| to.extend(["\n", lines, "\n"]);
+    block(&format!("## Sample {ordinal}: {}", text_of(record, "id")));
     block(&format!("**Input:** {}", input(record.get("input"))));
-    if !text("hint").is_empty() {
-        block(&format!("**Hint:** {}", text("hint")));
+    let hint = text_of(record, "hint");
+    if !hint.is_empty() {
+        block(&format!("**Hint:** {hint}"));
     }
-    let output = text("output");
-    let ellipsis = if output.chars().count() > OUTPUT { "..." } else { "" };
-    block(&format!("**Output:** {}{ellipsis}", first(output, OUTPUT)));
+    block(&format!("**Output:** {}", shortened(text_of(record, "output"), OUTPUT)));
     if let Some(score) = record.get("score") {
-        let pass = score.get("pass").and_then(Value::as_bool).unwrap_or_default();
-        let points = score.get("score").and_then(Value::as_f64).unwrap_or_default();
+        let pass = score["pass"].as_bool().unwrap_or_default();
+        let points = score["score"].as_f64().unwrap_or_default();
         block(&format!("**Original Score:** {}", verdict(pass, points)));
-        let reasoning = score.get("reasoning").and_then(Value::as_str).unwrap_or_default();
+        let reasoning = score["reasoning"].as_str().unwrap_or_default();
         if !reasoning.is_empty() {
             block(&format!("**Reasoning:** {reasoning}"));
         }
@@ -89,8 +84,7 @@ fn input(value: Option<&Value>) -> String {
         Some(Value::Array(turns)) => {
             turns.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
         }
-        Some(Value::String(text)) => text.clone(),
-        other => other.map(to_json).unwrap_or_default(),
+        other => other.map(shown).unwrap_or_default(),
     }
 }
 
@@ -106,12 +100,11 @@ fn snippet(trajectory: Option<&Value>) -> String {
     let mut lines = String::new();
     for step in chosen {
         let text = |name: &str| step.get(name).and_then(Value::as_str).unwrap_or_default();
-        let kind = text("type");
         // Writing to a String cannot fail.
-        let _ = match kind {
+        let _ = match text("type") {
             "tool_call" => writeln!(lines, "[tool_call] {}: {}", text("name"), text("status")),
             "plan" => {
-                let entries = step.get("entries").and_then(Value::as_array).map_or(0, Vec::len);
+                let entries = step["entries"].as_array().map_or(0, Vec::len);
                 writeln!(lines, "[plan] {entries} entries")
             }
             kind => writeln!(lines, "[{kind}] {}...", first(text("content"), STEP)),

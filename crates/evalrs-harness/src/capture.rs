@@ -2,21 +2,24 @@
 //!
 //! They are views of what is kept of a conversation: its lines are read by the adapter again.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::lines::JsonRecord;
+use super::lines::{JsonRecord, members_of};
 use super::record::{GraderResult, grader_input};
 use super::trial_rates::TrialRates;
 use evalrs_eval::adapter::{Adapter, TurnReader, Update, said, steps};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_model::outcome::Usage;
 
+/// Puts a member into a record.
+fn put(record: &mut JsonRecord, name: &str, value: impl Into<Value>) {
+    record.insert(name.to_owned(), value.into());
+}
+
 /// What an agent did for a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CapturedPrompt {
-    /// What it answered.
+pub(crate) struct CapturedPrompt {
     pub output: String,
-    /// Its steps.
     pub trajectory: Vec<Value>,
     /// What is kept of the conversation; none if it could not begin.
     pub answer: Option<TargetAnswer>,
@@ -32,13 +35,12 @@ pub struct CapturedPrompt {
     pub problem: Option<String>,
     /// The folder that was the agent's own.
     pub folder: Option<String>,
-    /// What the grader says.
     pub score: Option<GraderResult>,
 }
 
 impl CapturedPrompt {
     /// What is kept of a conversation, read by the adapter.
-    pub fn read(adapter: &Adapter, answer: TargetAnswer, usage: Option<Usage>) -> Self {
+    pub(crate) fn read(adapter: &Adapter, answer: TargetAnswer, usage: Option<Usage>) -> Self {
         let mut updates: Vec<(Update, u64)> = Vec::new();
         let mut last = String::new();
         let mut says_failed = false;
@@ -66,7 +68,7 @@ impl CapturedPrompt {
     }
 
     /// An agent that could not be run.
-    pub fn failed(message: String, now: u64) -> Self {
+    pub(crate) fn failed(message: String, now: u64) -> Self {
         Self { errors: vec![message], start: now, ..Self::default() }
     }
 
@@ -75,7 +77,7 @@ impl CapturedPrompt {
     }
 
     /// What a grader is handed. `cwd` is where the agent worked, where that was said.
-    pub fn grader_input(&self, prompt: &JsonRecord, cwd: Option<&str>) -> String {
+    pub(crate) fn grader_input(&self, prompt: &JsonRecord, cwd: Option<&str>) -> String {
         let output = Value::from(self.output.as_str());
         let trajectory = Value::from(self.trajectory.clone());
         let cwd = cwd.map(Value::from);
@@ -88,43 +90,43 @@ impl CapturedPrompt {
     }
 
     /// The record of a prompt that was given to the agent once.
-    pub fn record(&self, prompt: &JsonRecord, agent: &str) -> JsonRecord {
-        let mut record = named(prompt, &["id", "input"]);
-        record.insert("output".to_owned(), json!(self.output));
-        let hint = prompt.get("hint").filter(|hint| **hint != "" && self.answer.is_some());
-        record.extend(hint.map(|hint| ("hint".to_owned(), hint.clone())));
-        record.insert("trajectory".to_owned(), json!(self.trajectory));
-        record.insert("metadata".to_owned(), Value::Object(self.metadata(prompt, agent)));
-        record.insert("timing".to_owned(), Value::Object(self.timing()));
-        record.insert("toolErrors".to_owned(), json!(self.has_tool_errors()));
+    pub(crate) fn record(&self, prompt: &JsonRecord, agent: &str) -> JsonRecord {
+        let mut record = members_of(prompt, &["id", "input"]);
+        put(&mut record, "output", self.output.as_str());
+        if self.answer.is_some() {
+            record.extend(hint(prompt));
+        }
+        put(&mut record, "trajectory", self.trajectory.clone());
+        put(&mut record, "metadata", self.metadata(prompt, agent));
+        put(&mut record, "timing", self.timing());
+        put(&mut record, "toolErrors", self.has_tool_errors());
         if !self.errors.is_empty() {
-            record.insert("errors".to_owned(), json!(self.errors));
+            put(&mut record, "errors", self.errors.clone());
         }
         if let Some(score) = &self.score {
-            record.insert("score".to_owned(), json!(score));
+            put(&mut record, "score", json!(score));
             record.extend(score.outcome.clone().map(|found| ("outcome".to_owned(), json!(found))));
         }
         record
     }
 
     /// The record of what the agent wrote. Of a line for a shell, what it wrote to standard error is an error.
-    pub fn raw_record(&self, prompt: &JsonRecord, is_shell: bool) -> JsonRecord {
-        let mut record = named(prompt, &["id", "input"]);
-        let hint = prompt.get("hint").filter(|hint| **hint != "");
-        record.extend(hint.map(|hint| ("hint".to_owned(), hint.clone())));
-        record.insert("metadata".to_owned(), Value::Object(metadata_of(prompt)));
+    pub(crate) fn raw_record(&self, prompt: &JsonRecord, is_shell: bool) -> JsonRecord {
+        let mut record = members_of(prompt, &["id", "input"]);
+        record.extend(hint(prompt));
+        put(&mut record, "metadata", metadata_of(prompt));
         let answer = self.answer.as_ref();
         let lines = answer.into_iter().flat_map(|answer| answer.lines.iter().flatten());
         let lines: Vec<_> = lines.filter(|line| !(is_shell && line.1.trim().is_empty())).collect();
-        let texts = lines.iter().map(|line| Value::from(line.1.as_str())).collect();
-        record.insert("rawLines".to_owned(), Value::Array(texts));
-        let times = lines.iter().map(|line| Value::from(line.0)).collect();
-        record.insert("rawTimes".to_owned(), Value::Array(times));
+        let texts: Value = lines.iter().map(|line| line.1.as_str()).collect();
+        put(&mut record, "rawLines", texts);
+        let times: Value = lines.iter().map(|line| line.0).collect();
+        put(&mut record, "rawTimes", times);
         let mut timing = self.timing();
         timing.retain(|name, _| {
             matches!(name.as_str(), "start" | "end" | "sessionCreation" | "total")
         });
-        record.insert("timing".to_owned(), Value::Object(timing));
+        put(&mut record, "timing", timing);
         let stderr = answer.and_then(|answer| answer.row.get("stderr")).and_then(Value::as_str);
         let told = self.errors.first().or(self.problem.as_ref()).map(String::as_str);
         let error = told.or(stderr.filter(|_| is_shell));
@@ -142,55 +144,51 @@ impl CapturedPrompt {
         exit.is_some_and(|exit| exit.timed_out)
     }
 
-    fn metadata(&self, prompt: &JsonRecord, agent: &str) -> Map<String, Value> {
+    fn metadata(&self, prompt: &JsonRecord, agent: &str) -> JsonRecord {
         let mut metadata = metadata_of(prompt);
-        metadata.insert("agent".to_owned(), json!(agent));
-        metadata.insert("trajectoryRichness".to_owned(), json!(richness(&self.trajectory)));
-        let turns = match prompt.get("input") {
-            Some(Value::Array(turns)) => turns.len(),
-            _ => 1,
-        };
-        metadata.insert("turnCount".to_owned(), json!(turns));
+        put(&mut metadata, "agent", agent);
+        put(&mut metadata, "trajectoryRichness", richness(&self.trajectory));
+        let turns = prompt.get("input").and_then(Value::as_array).map_or(1, Vec::len);
+        put(&mut metadata, "turnCount", turns);
         if let Some(folder) = &self.folder {
-            metadata.insert("workspaceDir".to_owned(), json!(folder));
+            put(&mut metadata, "workspaceDir", folder.as_str());
         }
         if let Some(exit) = self.answer.as_ref().and_then(|answer| answer.exit) {
-            metadata.insert("exitCode".to_owned(), json!(exit.code));
+            put(&mut metadata, "exitCode", json!(exit.code));
             if exit.timed_out {
-                metadata.insert("signal".to_owned(), json!("SIGTERM"));
+                put(&mut metadata, "signal", "SIGTERM");
             }
-            metadata.insert("timedOut".to_owned(), json!(exit.timed_out));
+            put(&mut metadata, "timedOut", exit.timed_out);
         }
         metadata
     }
 
-    fn timing(&self) -> Map<String, Value> {
-        let mut timing = Map::new();
-        let mut set = |name: &str, value: u64| drop(timing.insert(name.to_owned(), json!(value)));
-        set("start", self.start);
-        set("end", self.start + self.duration());
+    fn timing(&self) -> JsonRecord {
+        let mut timing = JsonRecord::new();
+        put(&mut timing, "start", self.start);
+        put(&mut timing, "end", self.start + self.duration());
         if let Some(first) = self.trajectory.first().and_then(|step| step["timestamp"].as_u64()) {
-            set("firstResponse", first);
+            put(&mut timing, "firstResponse", first);
         }
-        set("sessionCreation", 0);
-        set("total", self.duration());
+        put(&mut timing, "sessionCreation", 0);
+        put(&mut timing, "total", self.duration());
         if let Some(usage) = self.usage {
-            set("inputTokens", usage.input);
-            set("outputTokens", usage.output);
+            put(&mut timing, "inputTokens", usage.input);
+            put(&mut timing, "outputTokens", usage.output);
         }
         timing
     }
 
     /// The entry of a trial; `number` counts from 1.
     fn trial(&self, number: usize) -> Value {
-        let mut entry = Map::new();
-        entry.insert("trialNum".to_owned(), json!(number));
-        entry.insert("output".to_owned(), json!(self.output));
-        entry.insert("trajectory".to_owned(), json!(self.trajectory));
-        entry.insert("duration".to_owned(), json!(self.duration()));
+        let mut entry = JsonRecord::new();
+        put(&mut entry, "trialNum", number);
+        put(&mut entry, "output", self.output.as_str());
+        put(&mut entry, "trajectory", self.trajectory.clone());
+        put(&mut entry, "duration", self.duration());
         if let Some(error) = self.errors.first() {
-            entry.insert("pass".to_owned(), json!(false));
-            entry.insert("reasoning".to_owned(), json!(format!("Error: {error}")));
+            put(&mut entry, "pass", false);
+            put(&mut entry, "reasoning", format!("Error: {error}"));
         } else if let Some(Value::Object(score)) = self.score.as_ref().map(|score| json!(score)) {
             entry.extend(score);
         }
@@ -203,42 +201,40 @@ impl CapturedPrompt {
 }
 
 /// The record of a prompt that was given to the agent several times. `base` is the folder that holds those of the trials.
-pub fn trials_record(
+pub(crate) fn trials_record(
     prompt: &JsonRecord,
     agent: &str,
     trials: &[CapturedPrompt],
     is_graded: bool,
     base: Option<&str>,
 ) -> JsonRecord {
-    let mut record = named(prompt, &["id", "input"]);
-    let hint = prompt.get("hint").filter(|hint| **hint != "");
-    record.extend(hint.map(|hint| ("hint".to_owned(), hint.clone())));
-    record.insert("k".to_owned(), json!(trials.len()));
-    let entries = trials.iter().zip(1..).map(|(trial, number)| trial.trial(number)).collect();
-    record.insert("trials".to_owned(), Value::Array(entries));
+    let mut record = members_of(prompt, &["id", "input"]);
+    record.extend(hint(prompt));
+    put(&mut record, "k", trials.len());
+    let entries: Value =
+        trials.iter().zip(1..).map(|(trial, number)| trial.trial(number)).collect();
+    put(&mut record, "trials", entries);
     let mut metadata = metadata_of(prompt);
-    metadata.insert("agent".to_owned(), json!(agent));
+    put(&mut metadata, "agent", agent);
     metadata.extend(base.map(|base| ("workspaceDir".to_owned(), json!(base))));
-    record.insert("metadata".to_owned(), Value::Object(metadata));
+    put(&mut record, "metadata", metadata);
     let passes = trials.iter().filter(|trial| trial.passes()).count();
     if let Some(rates) = TrialRates::of(passes, trials.len()).filter(|_| is_graded) {
-        record.insert("passRate".to_owned(), json!(rates.share));
-        record.insert("passAtK".to_owned(), json!(rates.at_least_one));
-        record.insert("passExpK".to_owned(), json!(rates.all));
+        put(&mut record, "passRate", rates.share);
+        put(&mut record, "passAtK", rates.at_least_one);
+        put(&mut record, "passExpK", rates.all);
     }
     record
 }
 
-fn named(prompt: &JsonRecord, names: &[&str]) -> JsonRecord {
-    let member = |name: &&str| Some(((*name).to_owned(), prompt.get(*name)?.clone()));
-    names.iter().filter_map(member).collect()
+/// The hint of a prompt, unless it is empty.
+fn hint(prompt: &JsonRecord) -> Option<(String, Value)> {
+    let hint = prompt.get("hint").filter(|hint| **hint != "")?;
+    Some(("hint".to_owned(), hint.clone()))
 }
 
-fn metadata_of(prompt: &JsonRecord) -> Map<String, Value> {
-    match prompt.get("metadata") {
-        Some(Value::Object(metadata)) => metadata.clone(),
-        _ => Map::new(),
-    }
+fn metadata_of(prompt: &JsonRecord) -> JsonRecord {
+    prompt.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// How much a trajectory tells.
@@ -253,7 +249,7 @@ fn richness(trajectory: &[Value]) -> &'static str {
 }
 
 /// The folder of a prompt of this id: a name that every system takes, and that leads nowhere else.
-pub fn folder_name(id: &str) -> String {
+pub(crate) fn folder_name(id: &str) -> String {
     let safe = |char: char| match char {
         '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' => '_',
         char if char.is_control() => '_',

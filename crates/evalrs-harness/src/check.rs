@@ -6,7 +6,6 @@ use super::lines::{BadLine, InlineLine, JsonRecord, object};
 use super::recorded::graded_records;
 use evalrs_base::json_syntax::kind_of;
 
-/// A member of a record.
 struct Member {
     name: &'static str,
     is_required: bool,
@@ -128,36 +127,36 @@ fn is_score(value: &Value) -> bool {
 }
 
 /// The record on a line that is graded: it needs an input and an output, whatever they are.
-pub fn graded(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
+pub(crate) fn graded(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
     let record = object(line)?;
     match ["input", "output"].into_iter().find(|name| !record.contains_key(*name)) {
         None => Ok(record),
-        Some(name) => Err(bad(line, format!("a record to grade needs `{name}`"))),
+        Some(name) => Err(line.bad(format!("a record to grade needs `{name}`"))),
     }
 }
 
 /// The case on a line of a file of prompts.
-pub fn prompt(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
+pub(crate) fn prompt(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
     let record = object(line)?;
-    members("", &record, PROMPT).map_err(|reason| bad(line, reason))?;
+    members("", &record, PROMPT).map_err(|reason| line.bad(reason))?;
     Ok(record)
 }
 
 /// The results on a line that is calibrated: one, or of a line of `evalrs run` one a grade. What calibration does not
 /// look at need not be there: what was graded from other tools' records is calibrated too.
-pub fn results(line: InlineLine<'_>) -> Result<Vec<JsonRecord>, BadLine> {
+pub(crate) fn results(line: InlineLine<'_>) -> Result<Vec<JsonRecord>, BadLine> {
     let record = object(line)?;
     if let Some(records) = graded_records(&record) {
         return Ok(records);
     }
-    result_members(&record).map_err(|reason| bad(line, reason))?;
+    result_members(&record).map_err(|reason| line.bad(reason))?;
     Ok(vec![record])
 }
 
 /// The result on a line that is summarized.
-pub fn result(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
+pub(crate) fn result(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
     let record = object(line)?;
-    result_members(&record).map_err(|reason| bad(line, reason))?;
+    result_members(&record).map_err(|reason| line.bad(reason))?;
     Ok(record)
 }
 
@@ -166,10 +165,8 @@ pub fn result(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
 pub(crate) fn captured(record: &JsonRecord) -> Result<(), String> {
     result_members(record)?;
     members("", record, CAPTURED)?;
-    match record.get("timing") {
-        Some(Value::Object(timing)) => members("timing.", timing, TIMING),
-        _ => Ok(()),
-    }
+    let timing = record.get("timing").and_then(Value::as_object);
+    timing.map_or(Ok(()), |timing| members("timing.", timing, TIMING))
 }
 
 /// Says what is wrong with the result of a prompt that was tried several times.
@@ -177,17 +174,16 @@ pub(crate) fn tried(record: &JsonRecord) -> Result<(), String> {
     members("", record, TRIED)?;
     let trials = record.get("trials").and_then(Value::as_array).into_iter().flatten();
     trials.enumerate().try_for_each(|(at, value)| {
-        let Value::Object(trial) = value else {
-            return Err(format!("`trials[{at}]` must be an object, not {}", kind_of(value)));
-        };
-        let prefix = format!("trials[{at}].");
-        members(&prefix, trial, TRIAL)?;
-        steps(&prefix, trial)
+        let name = format!("trials[{at}]");
+        let trial = object_of(&name, value)?;
+        members(&format!("{name}."), trial, TRIAL)?;
+        steps(&format!("{name}."), trial)
     })
 }
 
-fn bad(line: InlineLine<'_>, reason: String) -> BadLine {
-    BadLine { number: line.number, reason }
+fn object_of<'v>(name: &str, value: &'v Value) -> Result<&'v JsonRecord, String> {
+    let object = value.as_object();
+    object.ok_or_else(|| format!("`{name}` must be an object, not {}", kind_of(value)))
 }
 
 fn result_members(record: &JsonRecord) -> Result<(), String> {
@@ -205,16 +201,12 @@ fn steps(prefix: &str, record: &JsonRecord) -> Result<(), String> {
 }
 
 fn step(name: &str, value: &Value) -> Result<(), String> {
-    let Value::Object(step) = value else {
-        return Err(format!("`{name}` must be an object, not {}", kind_of(value)));
-    };
+    let step = object_of(name, value)?;
     let expected = match step.get("type").and_then(Value::as_str) {
         Some("thought" | "message") => WORDS,
         Some("tool_call") => CALL,
         Some("plan") => PLAN,
-        _ => {
-            return Err(format!("`{name}.type` must be thought, message, tool_call or plan"));
-        }
+        _ => return Err(format!("`{name}.type` must be thought, message, tool_call or plan")),
     };
     members(&format!("{name}."), step, expected)
 }

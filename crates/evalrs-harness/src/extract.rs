@@ -1,15 +1,13 @@
 //! Raw output of an agent into results: what `evalrs extract` makes of a record.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::lines::{JsonRecord, members_of};
 use evalrs_base::json_syntax::kind_of;
 use evalrs_eval::adapter::{Adapter, TurnReader, steps_paired_by_id};
 
 /// The record with output and trajectory in place of its raw lines. An error says what is wrong with it.
-pub fn extracted(
-    raw: &Map<String, Value>,
-    adapter: &Adapter,
-) -> Result<Map<String, Value>, String> {
+pub(crate) fn extracted(raw: &JsonRecord, adapter: &Adapter) -> Result<JsonRecord, String> {
     let lines = match raw.get("rawLines") {
         Some(Value::Array(lines)) => lines,
         Some(other) => return Err(format!("`rawLines` must be a list, not {}", kind_of(other))),
@@ -30,21 +28,17 @@ pub fn extracted(
     let mut trajectory = steps_paired_by_id(&turn.updates);
     if times.is_empty() {
         // Nobody knows how long a call took.
-        trajectory
-            .iter_mut()
-            .filter_map(Value::as_object_mut)
-            .for_each(|step| drop(step.shift_remove("duration")));
+        for step in trajectory.iter_mut().filter_map(Value::as_object_mut) {
+            step.shift_remove("duration");
+        }
     }
     let has_failed = |step: &Value| step["type"] == "tool_call" && step["status"] == "failed";
     let tool_errors = trajectory.iter().any(has_failed) || raw.contains_key("error");
-    let kept = |names: [&'static str; 3]| {
-        names.into_iter().filter_map(|name| Some((name.to_owned(), raw.get(name)?.clone())))
-    };
-    let mut record: Map<String, Value> = kept(["id", "input", "hint"]).collect();
+    let mut record = members_of(raw, &["id", "input", "hint"]);
     record.insert("output".to_owned(), json!(turn.answer));
     record.insert("trajectory".to_owned(), Value::Array(trajectory));
     record.insert("toolErrors".to_owned(), json!(tool_errors));
-    record.extend(kept(["metadata", "timing", "error"]));
+    record.extend(members_of(raw, &["metadata", "timing", "error"]));
     Ok(record)
 }
 

@@ -14,7 +14,7 @@ const SMALL: f64 = 1e-6;
 const SAFE: f64 = 9_007_199_254_740_992.0;
 
 /// The value as compact JSON.
-pub fn to_json(value: &impl Serialize) -> String {
+pub(crate) fn to_json(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, AsInJavaScript));
     // Nothing that is written here has keys that are no text, and memory takes every byte.
@@ -45,7 +45,7 @@ fn without_fractions(value: Value) -> Value {
 }
 
 /// The number as JavaScript prints it: the fewest digits that read back as the same number.
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         return "0".to_owned();

@@ -5,24 +5,29 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use evalrs_base::json_syntax::kind_of;
-use evalrs_base::json_syntax::slip;
+use evalrs_base::json_syntax::{kind_of, slip};
 
 /// What stands on a line.
-pub type JsonRecord = Map<String, Value>;
+pub(crate) type JsonRecord = Map<String, Value>;
 
 /// A line with something on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InlineLine<'t> {
+pub(crate) struct InlineLine<'t> {
     /// Its number in the file, from 1.
     pub number: usize,
-    /// What it says.
     pub text: &'t str,
+}
+
+impl InlineLine<'_> {
+    /// That the line cannot be read, and why.
+    pub(crate) fn bad(self, reason: String) -> BadLine {
+        BadLine { number: self.number, reason }
+    }
 }
 
 /// A line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadLine {
+pub(crate) struct BadLine {
     /// Its number in the file, from 1.
     pub number: usize,
     /// What is wrong with it: a clause.
@@ -35,8 +40,14 @@ impl fmt::Display for BadLine {
     }
 }
 
+/// The members of these names that a record has.
+pub(crate) fn members_of(record: &JsonRecord, names: &[&str]) -> JsonRecord {
+    let member = |name: &&str| Some(((*name).to_owned(), record.get(*name)?.clone()));
+    names.iter().filter_map(member).collect()
+}
+
 /// The text of a file.
-pub fn decode(bytes: &[u8]) -> Result<&str, BadLine> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<&str, BadLine> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let number = 1 + memchr::memchr_iter(b'\n', before).count();
@@ -46,7 +57,7 @@ pub fn decode(bytes: &[u8]) -> Result<&str, BadLine> {
 
 /// The lines with something on them. One of white space alone is such a line where another one follows: it then is no
 /// JSON.
-pub fn lines(text: &str) -> impl Iterator<Item = InlineLine<'_>> + Clone {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = InlineLine<'_>> + Clone {
     let is_space = |char: char| char.is_whitespace() || char == '\u{feff}';
     let rest = text.trim_start_matches(is_space);
     let skipped = text[..text.len() - rest.len()].bytes().filter(|byte| *byte == b'\n').count();
@@ -57,8 +68,8 @@ pub fn lines(text: &str) -> impl Iterator<Item = InlineLine<'_>> + Clone {
 }
 
 /// The object on a line.
-pub fn object(line: InlineLine<'_>) -> Result<Map<String, Value>, BadLine> {
-    let wrong = |reason| BadLine { number: line.number, reason };
+pub(crate) fn object(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
+    let wrong = |reason| line.bad(reason);
     if line.text.trim().is_empty() {
         return Err(wrong("expected an object, found white space".to_owned()));
     }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::json::to_json;
+use super::lines::JsonRecord;
 use evalrs_eval::grade::Grade;
 use evalrs_eval::program::reply;
 use evalrs_model::spec::ProgramSpec;
@@ -13,8 +14,7 @@ const PASS_THRESHOLD: f64 = 1.0;
 
 /// What a grader says of one output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GraderResult {
-    /// Whether it passes.
+pub(crate) struct GraderResult {
     pub pass: bool,
     /// From 0.0 to 1.0.
     pub score: f64,
@@ -28,7 +28,7 @@ pub struct GraderResult {
 
 impl GraderResult {
     /// The result in what a program gave back; members that no result has are dropped.
-    pub fn read(spec: &ProgramSpec, text: &str) -> Result<Self, String> {
+    pub(crate) fn read(spec: &ProgramSpec, text: &str) -> Result<Self, String> {
         let grade = reply::grade(spec, text)?;
         if !grade.applies {
             let message = "Invalid grader result: `score` is null; only suites have grades that are not applicable";
@@ -54,7 +54,7 @@ fn gives_reasoning(text: &str) -> bool {
 
 /// What a grader is handed, compact: of the members that `of` gives, those that graders know, in their order. One that is
 /// null is left out unless it must be there.
-pub fn grader_input<'v>(of: impl Fn(&str) -> Option<&'v Value>) -> String {
+pub(crate) fn grader_input<'v>(of: impl Fn(&str) -> Option<&'v Value>) -> String {
     let mut text = "{".to_owned();
     for name in ["input", "output", "hint", "trajectory", "metadata", "cwd"] {
         let is_required = matches!(name, "input" | "output");
@@ -74,7 +74,7 @@ pub fn grader_input<'v>(of: impl Fn(&str) -> Option<&'v Value>) -> String {
 }
 
 /// What a function of Python is handed for a record, made of what a program is handed.
-pub fn function_input(grader_input: &str) -> String {
+pub(crate) fn function_input(grader_input: &str) -> String {
     let mut given: Map<String, Value> = serde_json::from_str(grader_input).unwrap_or_default();
     let mut take = |name: &str| given.shift_remove(name).unwrap_or_default();
     let input = take("input");
@@ -92,17 +92,12 @@ pub fn function_input(grader_input: &str) -> String {
 }
 
 /// The record with its new score, compact. A score or outcome keeps its place; an outcome of an earlier grading goes.
-pub fn with_score(mut record: Map<String, Value>, result: &GraderResult) -> String {
-    let score = serde_json::to_value(result).unwrap_or_default();
-    record.insert("score".to_owned(), score);
-    match &result.outcome {
-        Some(outcome) => {
-            record.insert("outcome".to_owned(), Value::Object(outcome.clone()));
-        }
-        None => {
-            record.shift_remove("outcome");
-        }
-    }
+pub(crate) fn with_score(mut record: JsonRecord, result: &GraderResult) -> String {
+    record.insert("score".to_owned(), json!(result));
+    match result.outcome.clone() {
+        Some(outcome) => record.insert("outcome".to_owned(), Value::Object(outcome)),
+        None => record.shift_remove("outcome"),
+    };
     to_json(&record)
 }
 

@@ -20,21 +20,19 @@ fn record(line: &JsonRecord, id: &str, grader: &str, grade: &Value) -> Option<Js
     let model = line.get("model").and_then(Value::as_str);
     let model = model.map_or_else(String::new, |model| format!(" [{model}]"));
     let mut record = JsonRecord::new();
-    record.insert("id".to_owned(), json!(format!("{id}{model}{trial}, {grader}")));
-    record.insert("input".to_owned(), input(line.get("input")));
-    let output = recorded_submission(line, grader).unwrap_or_default();
-    record.insert("output".to_owned(), json!(output));
-    match line.get("ground_truth") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(truth)) => _ = record.insert("hint".to_owned(), json!(truth)),
-        Some(other) => _ = record.insert("hint".to_owned(), json!(other.to_string())),
+    let mut put = |name: &str, value: Value| drop(record.insert(name.to_owned(), value));
+    put("id", json!(format!("{id}{model}{trial}, {grader}")));
+    put("input", input(line.get("input")));
+    put("output", json!(recorded_submission(line, grader).unwrap_or_default()));
+    if let Some(truth) = line.get("ground_truth").filter(|truth| !truth.is_null()) {
+        put("hint", json!(truth.as_str().map_or_else(|| truth.to_string(), str::to_owned)));
     }
     let score = json!({
         "pass": grade.get("pass")?.as_bool()?,
         "score": grade.get("score")?.as_f64()?,
         "reasoning": grade.get("rationale").and_then(Value::as_str).unwrap_or_default(),
     });
-    record.insert("score".to_owned(), score);
+    put("score", score);
     Some(record)
 }
 

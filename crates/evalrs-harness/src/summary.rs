@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::json::{number, to_json};
 use super::lines::JsonRecord;
-use super::words::{joined_input, shortened, shown, text_of};
+use super::words::{has_tool_errors, joined_input, shortened, shown, text_of};
 
 /// The characters of a thought or a message that are shown.
 const WORDS: usize = 100;
@@ -33,7 +33,7 @@ fn duration(record: &JsonRecord) -> Option<f64> {
 }
 
 /// The record in one line. An error says what it lacks.
-pub fn summary(record: &JsonRecord) -> Result<String, String> {
+pub(crate) fn summary(record: &JsonRecord) -> Result<String, String> {
     let duration = duration(record).ok_or("`timing.start` and `timing.end` must be numbers")?;
     let calls = steps(record).iter().filter(|step| step["type"] == "tool_call");
     Ok(to_json(&json!({
@@ -45,8 +45,7 @@ pub fn summary(record: &JsonRecord) -> Result<String, String> {
     })))
 }
 
-/// The record for people.
-pub fn markdown(record: &JsonRecord) -> String {
+pub(crate) fn markdown(record: &JsonRecord) -> String {
     let id = text_of(record, "id");
     let input = joined_input(record.get("input"), "\n");
     let mut text = format!("## Evaluation Record: {id}\n\n**Input:** {input}\n\n**Trajectory:**\n");
@@ -59,7 +58,7 @@ pub fn markdown(record: &JsonRecord) -> String {
         .flatten()
         .map(|(name, value)| format!("{name}={}", shown(value)))
         .collect();
-    let tool_errors = record.get("toolErrors") == Some(&Value::Bool(true));
+    let tool_errors = has_tool_errors(record);
     // Writing to a String cannot fail.
     let _ = write!(
         text,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json::to_json;
 use super::lines::JsonRecord;
-use super::words::{fenced, fixed, joined_input, percent, shortened, text_of};
+use super::words::{fenced, fixed, has_tool_errors, joined_input, percent, shortened, text_of};
 
 /// The characters of an input that are shown.
 const INPUT: usize = 100;
@@ -29,10 +29,6 @@ fn verdict(record: &JsonRecord) -> Option<RecordedVerdict<'_>> {
     })
 }
 
-fn has_tool_errors(record: &JsonRecord) -> bool {
-    record.get("toolErrors") == Some(&Value::Bool(true))
-}
-
 /// The milliseconds that a record took.
 fn duration(record: &JsonRecord) -> Result<f64, String> {
     let total = record.get("timing").and_then(|timing| timing.get("total")).and_then(Value::as_f64);
@@ -40,7 +36,7 @@ fn duration(record: &JsonRecord) -> Result<f64, String> {
 }
 
 /// A line a record.
-pub fn jsonl(records: &[JsonRecord]) -> String {
+pub(crate) fn jsonl(records: &[JsonRecord]) -> String {
     records.iter().map(to_json).collect::<Vec<_>>().join("\n")
 }
 
@@ -54,7 +50,7 @@ fn csv_head(records: &[JsonRecord]) -> (&'static str, bool) {
 }
 
 /// A table with a row a record. An error says which record has no duration.
-pub fn csv(records: &[JsonRecord]) -> Result<String, (usize, String)> {
+pub(crate) fn csv(records: &[JsonRecord]) -> Result<String, (usize, String)> {
     let (head, is_graded) = csv_head(records);
     let mut rows = vec![head.to_owned()];
     for (at, record) in records.iter().enumerate() {
@@ -85,7 +81,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A report. `generated` is the time, RFC 3339.
-pub fn markdown(records: &[JsonRecord], generated: &str) -> String {
+pub(crate) fn markdown(records: &[JsonRecord], generated: &str) -> String {
     let mut text = format!(
         "# Evaluation Results\n\nGenerated: {generated}\nTotal: {} test cases\n\n",
         records.len()

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::json::to_json;
+use super::lines::JsonRecord;
 
 /// The number with so many decimals, as JavaScript writes it: of two that are equally near, the one further from zero
 /// (ECMA-262, `Number.prototype.toFixed`).
@@ -60,8 +61,13 @@ pub(crate) fn shown(value: &Value) -> String {
 }
 
 /// The member of this name as text; empty if it is something else.
-pub(crate) fn text_of<'v>(record: &'v serde_json::Map<String, Value>, name: &str) -> &'v str {
+pub(crate) fn text_of<'v>(record: &'v JsonRecord, name: &str) -> &'v str {
     record.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a call of a tool failed in a record.
+pub(crate) fn has_tool_errors(record: &JsonRecord) -> bool {
+    record.get("toolErrors") == Some(&Value::Bool(true))
 }
 
 #[cfg(test)]

@@ -1,18 +1,15 @@
-//! The files of an import: suites as YAML, rows, outputs and labels as JSON Lines, programs, and `IMPORT.md`.
+//! The files of an import: suites as YAML, rows as JSON Lines, programs, and `IMPORT.md`.
 //!
 //! Live keys are looked for in the values that are written, and once more in the files: every text that leaves this module went
 //! through `SecretFindings::take_out`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::imported::{ImportedFile, ImportedSource, ImportedSuite, SourcePlace};
+use super::imported::{ImportedFile, ImportedSource, ImportedSuite, ONLY_SUITE, SourcePlace};
 use super::report::{REPORT, SourceReport};
 use super::secrets::SecretFindings;
 use evalrs_eval::judge::template::open_names;
 use evalrs_suite::canonical::to_yaml;
-
-/// The file of a source's only suite, without `.yaml`.
-pub(crate) const ONLY_SUITE: &str = "suite";
 
 /// The order in which suites say what they say; other fields come behind.
 const ORDER: [&str; 10] = [
@@ -37,9 +34,8 @@ pub fn files(
     search(&imported, secrets);
     let mut files = Vec::new();
     for mut suite in std::mem::take(&mut imported.suites) {
-        for value in suite.values_mut() {
-            secrets.take_out_of(value);
-        }
+        secrets.take_out_of(&mut suite.suite);
+        suite.rows.iter_mut().for_each(|row| secrets.take_out_of(row));
         files.extend(of_suite(suite));
     }
     files.extend(imported.files);
@@ -50,8 +46,7 @@ pub fn files(
     // What a sentence puts together may be a key too.
     secrets.search_copy(REPORT, &report.markdown());
     report.leave_out_keys(secrets);
-    let markdown = report.markdown();
-    files.push(ImportedFile { path: REPORT.to_owned(), text: markdown });
+    files.push(ImportedFile { path: REPORT.to_owned(), text: report.markdown() });
     let clean = |file: ImportedFile| ImportedFile { text: secrets.take_out(file.text), ..file };
     files.into_iter().map(clean).collect()
 }
@@ -60,10 +55,8 @@ pub fn files(
 fn search(imported: &ImportedSource, secrets: &mut SecretFindings) {
     for suite in &imported.suites {
         secrets.search_value(&SourcePlace::new(format!("{}.yaml", suite.file), 0), &suite.suite);
-        for (kind, lines) in suite.data() {
-            for (at, line) in lines.iter().enumerate() {
-                secrets.search_value(&SourcePlace::new(data_file(&suite.file, kind), at + 1), line);
-            }
+        for (row, line) in suite.rows.iter().zip(1..) {
+            secrets.search_value(&SourcePlace::new(data_file(&suite.file), line), row);
         }
     }
 }
@@ -74,32 +67,23 @@ pub(crate) fn is_inside(path: &str) -> bool {
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// The name of a suite's data file.
-pub(crate) fn data_file(suite: &str, kind: &str) -> String {
-    match (suite, kind) {
-        (ONLY_SUITE, "dataset" | "outputs") => format!("{kind}.jsonl"),
-        _ => format!("{suite}.{kind}.jsonl"),
+/// The name of the file of a suite's rows.
+pub(crate) fn data_file(suite: &str) -> String {
+    match suite {
+        ONLY_SUITE => "dataset.jsonl".to_owned(),
+        _ => format!("{suite}.dataset.jsonl"),
     }
 }
 
-fn of_suite(mut imported: ImportedSuite) -> Vec<ImportedFile> {
-    let mut suite = std::mem::take(&mut imported.suite);
-    let file = &imported.file;
+fn of_suite(imported: ImportedSuite) -> Vec<ImportedFile> {
+    let ImportedSuite { file, mut suite, rows } = imported;
     allow_braces(&mut suite);
-    if !imported.rows.is_empty() {
-        complete(&mut suite, "dataset", data_file(file, "dataset"));
-    }
-    if !imported.outputs.is_empty() {
-        complete(&mut suite, "target", data_file(file, "outputs"));
-    }
+    let rows = (!rows.is_empty()).then(|| {
+        name_rows(&mut suite, &data_file(&file));
+        ImportedFile { path: data_file(&file), text: json_lines(&rows) }
+    });
     let yaml = to_yaml(&ordered(suite));
-    let mut files = vec![ImportedFile { path: format!("{file}.yaml"), text: yaml }];
-    for (kind, lines) in imported.data() {
-        if !lines.is_empty() {
-            files.push(ImportedFile { path: data_file(file, kind), text: json_lines(lines) });
-        }
-    }
-    files
+    [ImportedFile { path: format!("{file}.yaml"), text: yaml }].into_iter().chain(rows).collect()
 }
 
 /// Lets rubrics send braces that other tools send: what those render stands for a field of the row, `{row.x}`, or is named
@@ -116,30 +100,19 @@ fn allow_braces(suite: &mut Value) {
     }
 }
 
-/// Names a file of data in a suite, unless that is named already.
-fn complete(suite: &mut Value, field: &str, path: String) {
-    let Some(fields) = suite.as_object_mut() else { return };
-    match fields.get_mut(field).and_then(Value::as_object_mut) {
-        Some(mapping) => {
-            mapping.entry("path").or_insert(Value::from(path));
-        }
-        None if field == "target" => {
-            fields.insert(field.to_owned(), json!({"kind": "recorded", "path": path}));
-        }
-        None => {
-            fields.entry(field).or_insert(Value::from(path));
-        }
+/// Names the file of its rows in a suite, unless one is named already.
+fn name_rows(suite: &mut Value, path: &str) {
+    match suite.get_mut("dataset") {
+        Some(Value::Object(mapping)) => _ = mapping.entry("path").or_insert(Value::from(path)),
+        Some(_) => {}
+        None => suite["dataset"] = Value::from(path),
     }
 }
 
 fn ordered(suite: Value) -> Value {
     let Value::Object(mut fields) = suite else { return suite };
-    let mut ordered = Map::new();
-    for name in ORDER {
-        if let Some(value) = fields.shift_remove(name) {
-            ordered.insert(name.to_owned(), value);
-        }
-    }
+    let known = ORDER.iter().filter_map(|name| fields.shift_remove_entry(*name));
+    let mut ordered: Map<String, Value> = known.collect();
     ordered.extend(fields);
     Value::Object(ordered)
 }
@@ -197,8 +170,6 @@ mod tests {
             file: "suite".to_owned(),
             suite: json!({"graders": {"a": {"kind": "tool", "function": "contains", "config": {"value": "${X}"}}}, "name": "bot"}),
             rows: vec![json!({"id": "1", "input": "sk-proj-4fJ29aQ0x8LmZt73vbN1"})],
-            outputs: vec![json!({"id": "1", "output": "o"})],
-            labels: Vec::new(),
         };
         let bad = ImportedFile { path: "../bad".to_owned(), text: String::new() };
         let imported =
@@ -206,10 +177,10 @@ mod tests {
         let mut report = SourceReport::new("promptfoo", "c.yaml", "out", &imported);
         let written = files(imported, &mut secrets, &mut report);
         let names: Vec<&str> = written.iter().map(|file| file.path.as_str()).collect();
-        assert_eq!(names, ["suite.yaml", "dataset.jsonl", "outputs.jsonl", "IMPORT.md"]);
+        assert_eq!(names, ["suite.yaml", "dataset.jsonl", "IMPORT.md"]);
         assert_eq!(
             written[0].text,
-            "name: bot\ndataset: dataset.jsonl\ntarget:\n  kind: recorded\n  path: outputs.jsonl\ngraders:\n  a:\n    kind: tool\n    function: contains\n    config:\n      value: $${X}\n"
+            "name: bot\ndataset: dataset.jsonl\ngraders:\n  a:\n    kind: tool\n    function: contains\n    config:\n      value: $${X}\n"
         );
         assert_eq!(written[1].text, "{\"id\":\"1\",\"input\":\"\"}\n");
     }

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
-use super::reading::{self, Record};
+use super::graders::{answered, recorded_score};
+use super::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use super::reading::{self, PlacedValue, text_in};
 use super::source::ImportSource;
 
 /// What a record is.
@@ -61,39 +61,34 @@ pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
     serde_json::from_slice(first).is_ok_and(|record: Value| RecordKind::of(&record).is_some())
 }
 
-/// Reads them.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let text = reading::text(source, &source.path)?;
     let records = reading::records(&source.path, &text)?;
-    let mut imported = ImportedSource::default();
-    let mut rows = RecordRows::default();
-    for Record { value, line } in records {
-        rows.add(value, &SourcePlace::new(&source.path, line), &mut imported);
+    let mut reader = RecordRows::default();
+    for PlacedValue { value, place } in records {
+        reader.add(value, &place);
     }
-    let RecordRows { rows, scores, has_tool_errors, has_answers, .. } = rows;
+    let RecordRows { mut imported, rows, scores, has_tool_errors, has_answers, .. } = reader;
     if rows.is_empty() {
-        let why = imported.not_mapped.first().map(|part| format!("{}: {}", part.what, part.reason));
-        return Err(ImportError::unreadable(
-            format!("there is no record in `{}`", source.path),
-            why.unwrap_or_else(|| {
-                "name a file that `capture`, `trials`, `extract` or `grade` wrote".to_owned()
-            }),
-        ));
+        let message = format!("there is no record in `{}`", source.path);
+        let hint = "name a file that `capture`, `trials`, `extract` or `grade` wrote";
+        return Err(imported.nothing_mapped(message, hint));
     }
-    let mut graders = Map::new();
+    let mut graders = json!({});
     if !scores.is_empty() {
-        let mut grader = recorded(&scores, source, &mut imported);
+        graders["recorded"] = recorded(&scores, source, &mut imported);
         if scores.len() < rows.len() {
-            grader["only"] = Value::from("has(row.score)");
+            graders["recorded"]["only"] = json!("has(row.score)");
         }
-        graders.insert("recorded".to_owned(), grader);
     }
     if has_tool_errors {
-        let config = json!({"path": "toolErrors"});
-        graders.insert("no_tool_errors_recorded".to_owned(), json!({"kind": "tool", "function": "recorded_score", "config": config, "not": true, "only": "has(row.toolErrors)"}));
+        let mut grader = recorded_score(json!({"path": "toolErrors"}));
+        grader["not"] = json!(true);
+        grader["only"] = json!("has(row.toolErrors)");
+        graders["no_tool_errors_recorded"] = grader;
     }
     if scores.is_empty() {
-        graders.insert("answered".to_owned(), json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"}));
+        graders["answered"] = answered("final_output");
         imported.note("The records say no score: add graders, such as the program that graded before, `kind: program` with its `path` (docs/graders.md).");
     }
     if !has_answers {
@@ -101,18 +96,11 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
             "Prompts hold no answers: `evalrs capture` or a target (docs/targets.md) gets them.",
         );
     }
-    let name = source.path.rsplit('/').next().unwrap_or(&source.path);
-    let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let mut suite = json!({"name": name, "graders": graders});
+    let mut suite = json!({"name": reading::stem(&source.path), "graders": graders});
     if rows.iter().any(|row| row.get("trajectory").is_some()) {
         suite["target"] = json!({"kind": "recorded", "format": "steps"});
     }
-    imported.suites.push(ImportedSuite {
-        file: ONLY_SUITE.to_owned(),
-        suite,
-        rows,
-        ..ImportedSuite::default()
-    });
+    imported.add_suite(ONLY_SUITE, suite, rows);
     Ok(imported)
 }
 
@@ -121,23 +109,21 @@ fn recorded(scores: &[Value], source: &ImportSource<'_>, imported: &mut Imported
     let number = |score: &Value| score.get("score").and_then(Value::as_f64);
     let in_range = |score: &Value| number(score).is_some_and(|score| (0.0..=1.0).contains(&score));
     let has_verdict = |score: &Value| score.get("pass").is_some_and(Value::is_boolean);
-    let config = if !scores.iter().all(in_range) && scores.iter().all(has_verdict) {
-        imported.leave_out(
-            "scores",
-            SourcePlace::new(&source.path, 0),
-            "the scores",
-            "some are missing or not from 0 to 1: `recorded` repeats the verdicts; set its `path: score.score` with a `scale` for the scores",
-        );
-        json!({"path": "score.pass", "rationale": "score.reasoning"})
-    } else {
-        json!({"path": "score.score", "pass": "score.pass", "rationale": "score.reasoning"})
-    };
-    json!({"kind": "tool", "function": "recorded_score", "config": config})
+    if scores.iter().all(in_range) || !scores.iter().all(has_verdict) {
+        let config =
+            json!({"path": "score.score", "pass": "score.pass", "rationale": "score.reasoning"});
+        return recorded_score(config);
+    }
+    let place = SourcePlace::new(&source.path, 0);
+    let why = "some are missing or not from 0 to 1: `recorded` repeats the verdicts; set its `path: score.score` with a `scale` for the scores";
+    imported.leave_out("scores", place, "the scores", why);
+    recorded_score(json!({"path": "score.pass", "rationale": "score.reasoning"}))
 }
 
 /// The rows of a file of records.
 #[derive(Default)]
 struct RecordRows {
+    imported: ImportedSource,
     rows: Vec<Value>,
     scores: Vec<Value>,
     has_tool_errors: bool,
@@ -157,17 +143,17 @@ struct AskedQuestion {
 }
 
 impl RecordRows {
-    fn add(&mut self, record: Value, place: &SourcePlace, imported: &mut ImportedSource) {
+    fn add(&mut self, record: Value, place: &SourcePlace) {
         let mut leave_out = |why: &str| {
-            imported.leave_out("records", place.clone(), "a record", why);
+            self.imported.leave_out("records", place.clone(), "a record", why);
         };
         let Some(kind) = RecordKind::of(&record) else {
             return leave_out("it is no record of a capture, of trials, of a grading or a prompt");
         };
         let Value::Object(mut fields) = record else { return };
         let is_input = |input: &Value| {
-            let texts = |items: &Vec<Value>| items.iter().all(Value::is_string);
-            input.is_string() || input.as_array().is_some_and(texts)
+            input.is_string()
+                || input.as_array().is_some_and(|all| all.iter().all(Value::is_string))
         };
         if !fields.get("input").is_some_and(is_input) {
             return leave_out("its `input` is neither a text nor a list of texts");
@@ -178,43 +164,33 @@ impl RecordRows {
             }
             RecordKind::Prompt => {
                 fields.insert("output".to_owned(), Value::Null);
-                imported.count("prompts");
+                self.imported.count("prompts");
                 self.push(fields);
             }
             RecordKind::Captured => {
                 if !fields.get("output").is_some_and(Value::is_string) {
                     return leave_out("its `output` is not a text");
                 }
-                imported.count("records");
+                self.imported.count("records");
                 self.has_answers = true;
                 self.push(fields);
             }
-            RecordKind::Trials => self.add_trials(fields, place, imported),
+            RecordKind::Trials => self.add_trials(fields, place),
         }
     }
 
-    fn add_trials(
-        &mut self,
-        mut fields: Map<String, Value>,
-        place: &SourcePlace,
-        imported: &mut ImportedSource,
-    ) {
+    fn add_trials(&mut self, mut fields: Map<String, Value>, place: &SourcePlace) {
         let trials = fields.shift_remove("trials");
         for name in ["k", "passRate", "passAtK", "passExpK"] {
             if fields.shift_remove(name).is_some() && name == "passAtK" {
-                imported.note("`passAtK` and `passExpK` of the records are powers of the pass rate; `pass_at` and `pass_hat` in summary.json are estimates without bias, so that they differ.");
+                self.imported.note("`passAtK` and `passExpK` of the records are powers of the pass rate; `pass_at` and `pass_hat` in summary.json are estimates without bias, so that they differ.");
             }
         }
         for trial in trials.as_ref().and_then(Value::as_array).into_iter().flatten() {
-            let Some(trial) =
-                trial.as_object().filter(|trial| trial.get("output").is_some_and(Value::is_string))
+            let Some(trial) = trial.as_object().filter(|_| text_in(trial, "output").is_some())
             else {
-                imported.leave_out(
-                    "records",
-                    place.clone(),
-                    "a trial",
-                    "it has no `output` that is a text",
-                );
+                let why = "it has no `output` that is a text";
+                self.imported.leave_out("records", place.clone(), "a trial", why);
                 continue;
             };
             let mut row = fields.clone();
@@ -230,7 +206,7 @@ impl RecordRows {
             if !score.is_empty() {
                 row.insert("score".to_owned(), Value::Object(score));
             }
-            imported.count("trials");
+            self.imported.count("trials");
             self.has_answers = true;
             self.push(row);
         }

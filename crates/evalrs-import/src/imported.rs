@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use evalrs_base::diagnostic::Diagnostic;
+
+/// The file of a source's only suite, without `.yaml`.
+pub(crate) const ONLY_SUITE: &str = "suite";
 
 /// Why a source cannot be read at all.
 #[derive(Debug)]
@@ -18,6 +22,21 @@ pub enum ImportError {
 impl ImportError {
     pub(crate) fn unreadable(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Unreadable { message: message.into(), hint: hint.into() }
+    }
+
+    /// That the file at `path` cannot be read, and why.
+    pub(crate) fn unread(path: &str, why: impl std::fmt::Display, hint: &str) -> Self {
+        Self::unreadable(format!("cannot read `{path}`: {why}"), hint)
+    }
+
+    /// What is wrong, in one sentence.
+    pub(crate) fn message(self) -> String {
+        match self {
+            Self::Unreadable { message, .. } => message,
+            Self::Diagnostics(all) => {
+                all.into_iter().next().map(|first| first.message).unwrap_or_default()
+            }
+        }
     }
 }
 
@@ -34,33 +53,17 @@ pub struct ImportedSource {
     pub notes: Vec<String>,
 }
 
-/// A suite and its data. In the folder it is `NAME.yaml`, its rows `NAME.dataset.jsonl`, its outputs `NAME.outputs.jsonl` and
-/// its labels `NAME.labels.jsonl`; that of the only suite, which is called `suite`, are `dataset.jsonl` and `outputs.jsonl`.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A suite and its rows. In the folder it is `NAME.yaml`, its rows `NAME.dataset.jsonl`; those of the only suite, which is called
+/// `suite`, are `dataset.jsonl`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ImportedSuite {
     /// The name of its file without `.yaml`.
     pub file: String,
     /// What the suite says, in the fields of docs/suite.md. `dataset` is filled in from `rows`, a mapping without a `path`
-    /// completed; `target` from `outputs`, likewise.
+    /// completed.
     pub suite: Value,
+    /// What was asked and answered.
     pub rows: Vec<Value>,
-    /// What was recorded apart from the rows, which it joins by `id`, `model` and `trial`. Outputs may stand in rows too.
-    pub outputs: Vec<Value>,
-    /// What people said: lines of a file of labels.
-    pub labels: Vec<Value>,
-}
-
-impl ImportedSuite {
-    /// The lines of each of its files of data, by the kind of the file.
-    pub fn data(&self) -> [(&'static str, &[Value]); 3] {
-        [("dataset", &self.rows), ("outputs", &self.outputs), ("labels", &self.labels)]
-    }
-
-    /// All that it says and holds.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        let data = self.rows.iter_mut().chain(&mut self.outputs).chain(&mut self.labels);
-        std::iter::once(&mut self.suite).chain(data)
-    }
 }
 
 /// A file to be written.
@@ -71,7 +74,7 @@ pub struct ImportedFile {
 }
 
 /// A place in a source.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct SourcePlace {
     pub file: String,
     /// From 1; 0 is the file as a whole.
@@ -94,10 +97,11 @@ impl std::fmt::Display for SourcePlace {
 }
 
 /// A part of a source that has no counterpart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotMapped {
     /// What kind of part it is, as in [`ImportedSource::mapped`].
     pub part: &'static str,
+    #[serde(flatten)]
     pub place: SourcePlace,
     /// What stands there, in a few words.
     pub what: String,
@@ -108,7 +112,33 @@ pub struct NotMapped {
 impl ImportedSource {
     /// Counts a part that mapped.
     pub fn count(&mut self, part: &'static str) {
-        *self.mapped.entry(part).or_default() += 1;
+        self.count_all(part, 1);
+    }
+
+    /// Counts several parts that mapped.
+    pub(crate) fn count_all(&mut self, part: &'static str, number: usize) {
+        *self.mapped.entry(part).or_default() += number;
+    }
+
+    /// Adds the suite in `file`, without `.yaml`, and its rows.
+    pub(crate) fn add_suite(&mut self, file: &str, suite: Value, rows: Vec<Value>) {
+        self.suites.push(ImportedSuite { file: file.to_owned(), suite, rows });
+    }
+
+    /// Adds the suite of the graders that ask a model, if there are some: they grade the rows of the suite in `file`.
+    pub(crate) fn add_judged(&mut self, file: &str, name: &str, graders: &Map<String, Value>) {
+        if graders.is_empty() {
+            return;
+        }
+        let own = if file == ONLY_SUITE { "judged" } else { &format!("{file}.judged") };
+        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{name}, judged anew"), "graders": graders});
+        self.add_suite(own, suite, Vec::new());
+    }
+
+    /// The error of a source of which nothing mapped: its hint is what did not map first, else `hint`.
+    pub(crate) fn nothing_mapped(&self, message: String, hint: &str) -> ImportError {
+        let why = self.not_mapped.first().map(|part| format!("{}: {}", part.what, part.reason));
+        ImportError::unreadable(message, why.unwrap_or_else(|| hint.to_owned()))
     }
 
     /// Names a part that did not map. The same said again of the same place counts once.

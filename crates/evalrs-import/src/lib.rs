@@ -5,8 +5,8 @@
 //!
 //! - [`imported`] is what an importer makes: suites with their rows, files beside them, counts of what mapped, and each part
 //!   that did not, with its place and the reason.
-//! - [`source`] is what it reads from; `reading` and `escapes` are how: JSON and lines of it, places in texts, names.
-//! - `promptfoo`, `deepeval`, `inspect`, `letta`, `openai`, `harness` and `traces` are the importers, one a tool.
+//! - [`source`] is what it reads from; `reading` and `escapes` are how: JSON and lines of it, places in texts, names. `graders` makes
+//!   the graders that all importers write.
 //! - [`folder`] names the files that are written, and takes out of them every live key that `secrets` finds. [`report`] is the
 //!   account that is written beside them.
 //! - [`database`] reads the one kind of source that is no text.
@@ -20,6 +20,7 @@ pub mod database;
 mod deepeval;
 mod escapes;
 pub mod folder;
+mod graders;
 mod harness;
 pub mod imported;
 mod inspect;

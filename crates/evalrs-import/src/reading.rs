@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::imported::ImportError;
+use super::imported::{ImportError, SourcePlace};
 use super::secrets::without_keys;
 use super::source::ImportSource;
 use evalrs_base::diagnostic::Place;
@@ -32,9 +32,7 @@ pub(super) fn has_keys(text: &str, keys: &[&str]) -> bool {
 
 /// The text of a file that must be there.
 pub(super) fn text(source: &ImportSource<'_>, path: &str) -> Result<String, ImportError> {
-    source.text(path).map_err(|why| {
-        ImportError::unreadable(format!("cannot read `{path}`: {why}"), "name a file of JSON")
-    })
+    source.text(path).map_err(|why| ImportError::unread(path, why, "name a file of JSON"))
 }
 
 /// The JSON in a text; `NaN` and `Infinity`, which Python writes, are null.
@@ -47,30 +45,36 @@ pub(super) fn json(path: &str, text: &str) -> Result<Value, ImportError> {
     })
 }
 
-/// A value and its line in a file, from 1.
-pub(super) struct Record {
+/// A value and where it stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PlacedValue {
     pub value: Value,
-    pub line: usize,
+    pub place: SourcePlace,
 }
 
 /// The records of a text: of JSON Lines, of a JSON array, or one value.
-pub(super) fn records(path: &str, text: &str) -> Result<Vec<Record>, ImportError> {
+pub(super) fn records(path: &str, text: &str) -> Result<Vec<PlacedValue>, ImportError> {
+    let placed = |value, line| PlacedValue { value, place: SourcePlace::new(path, line) };
     let is_whole = text.trim_start().starts_with('[');
     if !is_whole && text.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some() {
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let read = lines.map(|(at, line)| {
-            let value = serde_json::from_str(&without_odd_numbers(line)).ok()?;
-            Some(Record { value, line: at + 1 })
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        let read = lines.map(|(line, number)| {
+            Some(placed(serde_json::from_str(&without_odd_numbers(line)).ok()?, number))
         });
-        if let Some(records) = read.collect::<Option<Vec<Record>>>() {
+        if let Some(records) = read.collect() {
             return Ok(records);
         }
     }
-    let line_of_each = |items: Vec<Value>| items.into_iter().map(|value| Record { value, line: 0 });
-    match json(path, text)? {
-        Value::Array(items) => Ok(line_of_each(items).collect()),
-        value => Ok(vec![Record { value, line: 1 }]),
-    }
+    Ok(match json(path, text)? {
+        Value::Array(items) => items.into_iter().map(|value| placed(value, 0)).collect(),
+        value => vec![placed(value, 1)],
+    })
+}
+
+/// The name of a file without its folder and its ending.
+pub(super) fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// The line on which something stands first, from 1; 0 if it does not.
@@ -127,7 +131,17 @@ pub(super) fn as_text(value: &Value) -> String {
     }
 }
 
-/// The text at one of several places of a value.
+/// The member `name` of a value, if it is a text.
+pub(super) fn text_in<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name)?.as_str()
+}
+
+/// The items of the member `name` of a value; none if it is no list.
+pub(super) fn items_in<'v>(value: &'v Value, name: &str) -> std::slice::Iter<'v, Value> {
+    value.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice).iter()
+}
+
+/// The first text that is not empty at one of several places of a value.
 pub(super) fn text_at<'v>(value: &'v Value, pointers: &[&str]) -> Option<&'v str> {
     pointers
         .iter()
@@ -140,34 +154,34 @@ pub(super) fn first<'v>(value: &'v Value, pointers: &[&str]) -> Option<&'v Value
     pointers.iter().find_map(|pointer| value.pointer(pointer).filter(|found| !found.is_null()))
 }
 
-/// A provider and a model of those that evalrs can ask, from `provider/model` or a model's name alone.
-pub(super) struct JudgeModel {
-    pub model: String,
-    pub provider: Option<&'static str>,
-    /// Whether whoever runs it must say where it is asked.
-    pub is_elsewhere: bool,
+/// Puts a value into an object, if there is one.
+pub(super) fn put(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        object[name] = value.into();
+    }
 }
 
-impl JudgeModel {
-    pub(crate) fn of(name: &str) -> Self {
-        let known =
-            [("openai/", None), ("anthropic/", Some("anthropic")), ("google/", Some("google"))];
-        for (prefix, provider) in known {
-            if let Some(model) = name.strip_prefix(prefix) {
-                return Self {
-                    model: model.to_owned(),
-                    provider,
-                    is_elsewhere: model.contains('/'),
-                };
-            }
-        }
-        let provider = match name {
-            name if name.starts_with("claude-") => Some("anthropic"),
-            name if name.starts_with("gemini-") => Some("google"),
-            _ => None,
-        };
-        Self { model: name.to_owned(), provider, is_elsewhere: name.contains('/') }
+/// Adds the members of one object to another.
+pub(super) fn extend(object: &mut Value, more: &Value) {
+    for (name, value) in more.as_object().into_iter().flatten() {
+        object[name] = value.clone();
     }
+}
+
+/// The text of a content of messages: of several parts their texts, with `between` in between.
+pub(super) fn content_text(content: &Value, between: &str) -> String {
+    match content {
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
+            texts.collect::<Vec<_>>().join(between)
+        }
+        other => as_text(other),
+    }
+}
+
+/// The last message of the user.
+pub(super) fn last_of_user(messages: &[Value]) -> Option<&Value> {
+    messages.iter().rfind(|message| text_at(message, &["/role"]) == Some("user"))
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! What is said of an import: `IMPORT.md` for people, one object for programs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::imported::ImportedSource;
+use super::imported::{ImportedSource, NotMapped};
 use super::reading::text_at;
-use super::secrets::SecretFindings;
+use super::secrets::{FoundSecret, SecretFindings};
 use evalrs_base::text::count;
 use evalrs_eval::dataset::split::split;
 use evalrs_model::spec::DatasetFormat;
@@ -29,15 +28,14 @@ pub struct SourceReport {
     folder: String,
     suites: Vec<ReportedSuite>,
     /// By the kind of part: `assertions`, `providers`.
-    parts: BTreeMap<String, PartCounts>,
-    not_mapped: Vec<ReportedPart>,
-    secrets: Vec<ReportedSecret>,
+    parts: BTreeMap<&'static str, PartCounts>,
+    not_mapped: Vec<NotMapped>,
+    secrets: Vec<FoundSecret>,
     notes: Vec<String>,
     /// Commands to go on with.
     next: Vec<String>,
 }
 
-/// A suite that was written.
 #[derive(Clone, Debug, Serialize)]
 struct ReportedSuite {
     file: String,
@@ -54,41 +52,16 @@ struct PartCounts {
     not_mapped: usize,
 }
 
-/// A part that did not map.
-#[derive(Clone, Debug, Serialize)]
-struct ReportedPart {
-    part: &'static str,
-    file: String,
-    line: usize,
-    what: String,
-    reason: String,
-}
-
-/// A key that was left out.
-#[derive(Clone, Debug, Serialize)]
-struct ReportedSecret {
-    file: String,
-    line: usize,
-    what: String,
-}
-
 impl SourceReport {
     /// The account of what the importer `kind` made of `source` for `folder`.
     pub fn new(kind: &str, source: &str, folder: &str, imported: &ImportedSource) -> Self {
-        let mut parts: BTreeMap<String, PartCounts> = BTreeMap::new();
+        let mut parts: BTreeMap<&'static str, PartCounts> = BTreeMap::new();
         for (part, mapped) in &imported.mapped {
-            parts.entry((*part).to_owned()).or_default().mapped += mapped;
+            parts.entry(part).or_default().mapped += mapped;
         }
         for left_out in &imported.not_mapped {
-            parts.entry(left_out.part.to_owned()).or_default().not_mapped += 1;
+            parts.entry(left_out.part).or_default().not_mapped += 1;
         }
-        let not_mapped = imported.not_mapped.iter().map(|left_out| ReportedPart {
-            part: left_out.part,
-            file: left_out.place.file.clone(),
-            line: left_out.place.line,
-            what: left_out.what.clone(),
-            reason: left_out.reason.clone(),
-        });
         Self {
             format: 1,
             kind: kind.to_owned(),
@@ -96,7 +69,7 @@ impl SourceReport {
             folder: folder.to_owned(),
             suites: suites(imported),
             parts,
-            not_mapped: not_mapped.collect(),
+            not_mapped: imported.not_mapped.clone(),
             secrets: Vec::new(),
             notes: imported.notes.clone(),
             next: next(folder, imported),
@@ -111,12 +84,7 @@ impl SourceReport {
             told(&mut part.reason);
         }
         self.notes.iter_mut().for_each(told);
-        let found = secrets.found().into_iter().map(|secret| ReportedSecret {
-            file: secret.place.file,
-            line: secret.place.line,
-            what: secret.what,
-        });
-        self.secrets = found.collect();
+        self.secrets = secrets.found();
     }
 
     /// Whether there is a suite.
@@ -131,55 +99,40 @@ impl SourceReport {
 
     /// `IMPORT.md`.
     pub fn markdown(&self) -> String {
-        let mut text = String::new();
-        let written = self.write_markdown(&mut text);
-        debug_assert!(written.is_ok(), "a text takes everything");
-        text
-    }
-
-    fn write_markdown(&self, to: &mut String) -> std::fmt::Result {
-        writeln!(to, "# Imported from {}\n\nSource: {}\n", self.kind, code(&self.source))?;
-        writeln!(
-            to,
+        let mut lines = vec![
+            format!("# Imported from {}\n\nSource: {}\n", self.kind, code(&self.source)),
             "| suite | rows | recorded outputs | labels | graders |\n|---|--:|--:|--:|--:|"
-        )?;
-        for suite in &self.suites {
-            let ReportedSuite { file, rows, outputs, labels, graders } = suite;
-            writeln!(to, "| {} | {rows} | {outputs} | {labels} | {graders} |", code(file))?;
+                .to_owned(),
+        ];
+        for ReportedSuite { file, rows, outputs, labels, graders } in &self.suites {
+            lines.push(format!("| {} | {rows} | {outputs} | {labels} | {graders} |", code(file)));
         }
-        writeln!(to, "\n| part | mapped | not mapped |\n|---|--:|--:|")?;
-        for (part, counts) in &self.parts {
-            writeln!(to, "| {part} | {} | {} |", counts.mapped, counts.not_mapped)?;
+        lines.push("\n| part | mapped | not mapped |\n|---|--:|--:|".to_owned());
+        for (part, PartCounts { mapped, not_mapped }) in &self.parts {
+            lines.push(format!("| {part} | {mapped} | {not_mapped} |"));
         }
         if !self.notes.is_empty() {
-            writeln!(to, "\n## To know\n")?;
-            self.notes.iter().try_for_each(|note| writeln!(to, "- {}", line(note)))?;
+            lines.push("\n## To know\n".to_owned());
         }
-        writeln!(to, "\n## Not mapped\n")?;
-        if self.not_mapped.is_empty() {
-            writeln!(to, "Everything was mapped.")?;
-        } else {
-            writeln!(to, "| where | what | why |\n|---|---|---|")?;
-        }
-        for ReportedPart { file, line, what, reason, .. } in &self.not_mapped {
-            writeln!(to, "| {} | {} | {} |", place(file, *line), cell(what), cell(reason))?;
+        lines.extend(self.notes.iter().map(|note| format!("- {}", line(note))));
+        lines.push("\n## Not mapped\n".to_owned());
+        let is_whole = self.not_mapped.is_empty();
+        let head = "| where | what | why |\n|---|---|---|";
+        lines.push(if is_whole { "Everything was mapped." } else { head }.to_owned());
+        for NotMapped { place, what, reason, .. } in &self.not_mapped {
+            let place = code(&place.to_string());
+            lines.push(format!("| {place} | {} | {} |", cell(what), cell(reason)));
         }
         if !self.secrets.is_empty() {
-            writeln!(to, "\n## Keys that were left out\n")?;
-            writeln!(
-                to,
-                "They are nowhere in this folder. Name the variable of the environment that holds one, and change a key that was committed.\n"
-            )?;
+            lines.push("\n## Keys that were left out\n\nThey are nowhere in this folder. Name the variable of the environment that holds one, and change a key that was committed.\n".to_owned());
         }
-        for ReportedSecret { file, line, what } in &self.secrets {
-            writeln!(to, "- {}: {what}", place(file, *line))?;
+        for FoundSecret { place, what } in &self.secrets {
+            lines.push(format!("- {}: {what}", code(&place.to_string())));
         }
-        if self.next.is_empty() {
-            return Ok(());
+        if !self.next.is_empty() {
+            lines.push(format!("\n## Next\n\n```sh\n{}\n```", self.next.join("\n")));
         }
-        writeln!(to, "\n## Next\n\n```sh")?;
-        self.next.iter().try_for_each(|command| writeln!(to, "{command}"))?;
-        writeln!(to, "```")
+        lines.join("\n") + "\n"
     }
 
     /// What stands on the terminal.
@@ -192,20 +145,13 @@ impl SourceReport {
         for (part, PartCounts { mapped, not_mapped }) in &self.parts {
             lines.push(format!("  {part}: {mapped} mapped, {not_mapped} not mapped"));
         }
-        for ReportedSecret { file, line, what } in &self.secrets {
-            lines.push(format!("  left out, a secret: {}: {what}", place_text(file, *line)));
+        for FoundSecret { place, what } in &self.secrets {
+            lines.push(format!("  left out, a secret: {place}: {what}"));
         }
-        let told = if self.not_mapped.is_empty() {
-            "all of it mapped"
-        } else {
-            "what did not map, and why"
-        };
+        let is_whole = self.not_mapped.is_empty();
+        let told = if is_whole { "all of it mapped" } else { "what did not map, and why" };
         lines.push(format!("{told}: {}", self.path()));
-        if self.suites.is_empty() {
-            lines.push(NO_SUITE.to_owned());
-        } else {
-            lines.push("\nnext:".to_owned());
-        }
+        lines.push(if self.suites.is_empty() { NO_SUITE } else { "\nnext:" }.to_owned());
         lines.extend(self.next.iter().map(|command| format!("  {command}")));
         lines.join("\n")
     }
@@ -215,8 +161,9 @@ fn suites(imported: &ImportedSource) -> Vec<ReportedSuite> {
     let reported = imported.suites.iter().map(|suite| ReportedSuite {
         file: format!("{}.yaml", suite.file),
         rows: suite.rows.len() + copied_rows(&suite.suite, imported),
-        outputs: suite.outputs.len(),
-        labels: suite.labels.len(),
+        // What was recorded and what people said stand in the rows.
+        outputs: 0,
+        labels: 0,
         graders: suite.suite["graders"].as_object().map_or(0, serde_json::Map::len),
     });
     reported.collect()
@@ -242,14 +189,6 @@ fn next(folder: &str, imported: &ImportedSource) -> Vec<String> {
         }
     }
     next
-}
-
-fn place_text(file: &str, line: usize) -> String {
-    if line == 0 { file.to_owned() } else { format!("{file}:{line}") }
-}
-
-fn place(file: &str, line: usize) -> String {
-    code(&place_text(file, line))
 }
 
 /// A text on one line that is not read as Markdown.

@@ -10,14 +10,16 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::escapes::UnescapedText;
 use super::imported::SourcePlace;
 
 /// A key that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundSecret {
+    #[serde(flatten)]
     pub place: SourcePlace,
     /// What it is, never the key itself: `apiKey`, `a key that begins with sk-`.
     pub what: String,
@@ -81,13 +83,10 @@ static FIELD: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Whether a field of this name holds a key: `apiKey`, `Authorization`, `x-api-key`, `OPENAI_API_KEY`.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    const ENDS: [&str; 13] = [
+    const ENDS: [&str; 10] = [
         "apikey",
         "authorization",
         "accesskey",
-        "accesstoken",
-        "authtoken",
-        "bearertoken",
         "secret",
         "secretkey",
         "password",

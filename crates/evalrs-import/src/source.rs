@@ -64,6 +64,12 @@ impl<'a> ImportSource<'a> {
         self.files.read(path).into_bytes()
     }
 
+    /// Whether a file begins as `is_own` says.
+    pub(crate) fn begins(&self, path: &str, is_own: impl Fn(&str) -> bool) -> bool {
+        self.bytes(path).is_ok_and(|bytes| {
+            is_own(&String::from_utf8_lossy(bytes.get(..HEAD).unwrap_or(&bytes)))
+        })
+    }
     /// The text of a file, without a byte-order mark, or why there is none. Live keys in it are noted.
     pub fn text(&self, path: &str) -> Result<String, String> {
         let bytes = self.bytes(path)?;

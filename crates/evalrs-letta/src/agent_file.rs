@@ -9,9 +9,8 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::agent_state::{lacking, name_of};
+use super::agent_state::{lacking, name_of, quoted};
 use evalrs_base::json_syntax::slip;
-use evalrs_base::text::enumerated;
 
 /// The lists that every agent file has, though they may be empty.
 const LISTS: [&str; 7] = ["agents", "groups", "blocks", "files", "sources", "tools", "mcp_servers"];
@@ -66,14 +65,9 @@ impl<'t> AgentFileCheck<'t> {
     fn judge(&mut self, tool: &str, has_model: bool) -> Option<JudgeFile> {
         let members = self.members()?;
         if !members.contains_key("agents") {
-            self.problem(
-                0..0,
-                "this is no agent file of today: it has no list `agents`",
-                Some(
-                    "export the agent again: files of the first servers are not taken any more"
-                        .to_owned(),
-                ),
-            );
+            let message = "this is no agent file of today: it has no list `agents`";
+            let hint = "export the agent again: files of the first servers are not taken any more";
+            self.problem(0..0, message, Some(hint.to_owned()));
             return None;
         }
         for name in LISTS {
@@ -161,8 +155,8 @@ impl<'t> AgentFileCheck<'t> {
 
     fn check_tool(&mut self, name: &str, tools: &[FilePart], agent: &FilePart) {
         let Some(tool) = tools.iter().find(|tool| name_of(&tool.value) == name) else {
-            let known = tools.iter().map(|tool| format!("`{}`", name_of(&tool.value)));
-            let known = enumerated(&known.collect::<Vec<_>>(), "and");
+            let known: Vec<&str> = tools.iter().map(|tool| name_of(&tool.value)).collect();
+            let known = quoted(&known);
             let hint = match tools {
                 [] => "give the agent a tool with the arguments `score` and `rationale`".to_owned(),
                 _ => format!("it has {known}; `judge_tool_name` says which one takes the verdict"),
@@ -180,8 +174,7 @@ impl<'t> AgentFileCheck<'t> {
         }
         let lacking = lacking(&tool.value);
         if !lacking.is_empty() {
-            let lacking: Vec<String> = lacking.iter().map(|name| format!("`{name}`")).collect();
-            let lacking = enumerated(&lacking, "and");
+            let lacking = quoted(&lacking);
             let message = format!("the tool `{name}` does not take {lacking}");
             let hint = "a judge's tool has the arguments `score` and `rationale`";
             self.problem(tool.span.clone(), message, Some(hint.to_owned()));
@@ -190,14 +183,14 @@ impl<'t> AgentFileCheck<'t> {
 
     fn check_model(&mut self, agent: &FilePart, has_model: bool) {
         let config = &agent.value["llm_config"];
-        let lacking = MODEL_FIELDS.iter().filter(|name| config[**name].is_null());
-        let lacking: Vec<String> = lacking.map(|name| format!("`{name}`")).collect();
+        let is_lacking = |name: &&str| config[*name].is_null();
+        let lacking: Vec<&str> = MODEL_FIELDS.into_iter().filter(is_lacking).collect();
         if has_model || lacking.is_empty() {
             return;
         }
         let message = match config {
             Value::Object(_) => {
-                format!("the judge's `llm_config` has no {}", enumerated(&lacking, "and"))
+                format!("the judge's `llm_config` has no {}", quoted(&lacking))
             }
             _ => "the judge has no model: it has no `llm_config`".to_owned(),
         };

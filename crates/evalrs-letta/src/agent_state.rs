@@ -46,14 +46,19 @@ pub fn unable(agent: &Value, tool: &str) -> Option<String> {
         return Some(format!("at the server the judge has no tool `{tool}`"));
     };
     let lacking = lacking(own);
-    let lacking: Vec<String> = lacking.iter().map(|name| format!("`{name}`")).collect();
     (!lacking.is_empty()).then(|| {
-        let lacking = enumerated(&lacking, "and");
+        let lacking = quoted(&lacking);
         format!(
             "the server has another tool named `{tool}`, which does not take {lacking}: rename yours, \
              and say so by `judge_tool_name`"
         )
     })
+}
+
+/// Names as a sentence has them.
+pub(crate) fn quoted(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    enumerated(&names, "and")
 }
 
 /// The name of a tool.

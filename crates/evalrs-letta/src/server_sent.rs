@@ -2,14 +2,8 @@
 //!
 //! Only what events are made of: which one ends a conversation is said by [`super::stream`].
 
-/// An event of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ServerSentEvent {
-    /// What it carries: its `data` lines, joined by line feeds.
-    pub data: String,
-}
-
-/// Cuts a body into events. What has no end yet waits for more.
+/// Cuts a body into events, of which it gives what they carry: their `data` lines, joined by line feeds. What has no end yet
+/// waits for more.
 #[derive(Debug, Default)]
 pub(crate) struct EventCutter {
     /// The bytes of a line that has not ended.
@@ -22,7 +16,7 @@ pub(crate) struct EventCutter {
 
 impl EventCutter {
     /// The events that end in this piece.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<ServerSentEvent> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut events = Vec::new();
         for byte in bytes {
             let is_second = *byte == b'\n' && self.was_return;
@@ -42,15 +36,14 @@ impl EventCutter {
     }
 
     /// The event that ends with the body: a server that is cut off leaves out the empty line.
-    pub(crate) fn end(&mut self) -> Option<ServerSentEvent> {
-        let last = self.end_line();
-        last.or_else(|| self.data.take().map(|data| ServerSentEvent { data }))
+    pub(crate) fn end(&mut self) -> Option<String> {
+        self.end_line().or_else(|| self.data.take())
     }
 
-    fn end_line(&mut self) -> Option<ServerSentEvent> {
+    fn end_line(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
-            return self.data.take().map(|data| ServerSentEvent { data });
+            return self.data.take();
         }
         let line = String::from_utf8_lossy(&line);
         // Comments begin with a colon, and names of events say nothing that their data does not.
@@ -74,12 +67,9 @@ mod tests {
 
     fn cut(pieces: &[&str]) -> Vec<String> {
         let mut cutter = EventCutter::default();
-        let mut events: Vec<String> = pieces
-            .iter()
-            .flat_map(|piece| cutter.push(piece.as_bytes()))
-            .map(|event| event.data)
-            .collect();
-        events.extend(cutter.end().map(|event| event.data));
+        let mut events: Vec<String> =
+            pieces.iter().flat_map(|piece| cutter.push(piece.as_bytes())).collect();
+        events.extend(cutter.end());
         events
     }
 

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::errors::{self, RunEnd};
-use super::server_sent::{EventCutter, ServerSentEvent};
+use super::server_sent::EventCutter;
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
 
 /// The largest event that is read, in bytes.
@@ -65,37 +65,28 @@ impl StreamReading {
         if let Some(failure) = self.failure {
             return Err(Failure { usage, ..failure });
         }
-        let Some(reason) = self.stop_reason else {
-            return Err(broken("it ended before the run did"));
-        };
+        let reason = self.stop_reason.ok_or_else(|| broken("it ended before the run did"))?;
         let end = errors::end_of_run(&reason).map_err(|failure| Failure { usage, ..failure })?;
-        let Some(id) = self.run_id else {
-            return Err(Failure::new(
-                FailureKind::Server,
-                "the Letta server's stream names no run",
-            ));
-        };
+        let id = self.run_id.ok_or_else(|| {
+            Failure::new(FailureKind::Server, "the Letta server's stream names no run")
+        })?;
         Ok(EndedRun { id, end, usage: self.usage })
     }
 
-    fn read(&mut self, event: &ServerSentEvent) -> Result<(), Failure> {
-        if self.is_done || event.data.is_empty() {
+    fn read(&mut self, event: &str) -> Result<(), Failure> {
+        if self.is_done || event.is_empty() {
             return Ok(());
         }
-        if event.data == DONE {
+        if event == DONE {
             self.is_done = true;
             return Ok(());
         }
         let data: Value =
-            serde_json::from_str(&event.data).map_err(|_| broken("an event of it is not JSON"))?;
-        if let Some(run) = data.get("run_id").and_then(Value::as_str) {
-            self.run_id = Some(run.to_owned());
-        }
-        match data.get("message_type").and_then(Value::as_str) {
-            Some("stop_reason") => {
-                self.stop_reason =
-                    data.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
-            }
+            serde_json::from_str(event).map_err(|_| broken("an event of it is not JSON"))?;
+        let text = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
+        self.run_id = text("run_id").or(self.run_id.take());
+        match text("message_type").as_deref() {
+            Some("stop_reason") => self.stop_reason = text("stop_reason"),
             Some("usage_statistics") => self.usage.push(data),
             Some("error_message") => self.fail(&data),
             None if data.get("error").is_some_and(|error| !error.is_null()) => self.fail(&data),

@@ -8,30 +8,29 @@ use serde_json::{Map, Value, json};
 
 use super::extract::{AdapterText, adapter};
 use super::grading::{checked, read, say_ignored};
+use super::program_work::ProgramWork;
 use crate::args::agents::CaptureArgs;
 use crate::capture::{CapturedPrompt, folder_name};
 use crate::check;
 use crate::lines::JsonRecord;
 use crate::record::{GraderResult, function_input};
 use evalrs_base::file_path::join;
-use evalrs_engine::resolve::prepare::{PrepareContext, PreparedProgram, prepare};
+use evalrs_engine::resolve::prepare::PreparedProgram;
 use evalrs_engine::resolve::sequences::{NextAction, Sequence, SequenceStep};
 use evalrs_eval::adapter::{Adapter, BUILT_IN};
 use evalrs_eval::program::ProgramAction;
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_eval::target::{TargetAction, TargetIdentity};
 use evalrs_exec::targets::TargetLaunch;
-use evalrs_exec::{Executor, Launch, ProgramLaunch};
+use evalrs_exec::{Launch, ProgramLaunch};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 use evalrs_model::spec::{
     AdapterSource, AgentKind, Language, LiveTarget, ProgramSpec, Role, TargetHooks,
 };
-use evalrs_store::OutcomeStore;
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::Error;
-use evalrs_use_cases::open::{ExecutorSettings, executor};
 
 /// Milliseconds for a turn where nobody says.
 pub(super) const TURN: f64 = 60_000.0;
@@ -40,14 +39,8 @@ const TO_END: Duration = Duration::from_secs(10);
 
 /// Where agents are run and graded.
 pub(super) struct AgentWork {
-    /// The folders and the environment.
-    pub surroundings: SuiteContext,
     /// What runs agents and graders.
-    pub executor: Box<dyn Executor>,
-    /// What waits for them.
-    pub runtime: tokio::runtime::Runtime,
-    /// What is kept.
-    pub store: Arc<dyn OutcomeStore>,
+    pub programs: ProgramWork,
     /// The grader, if there is one.
     pub grader: Option<PreparedProgram>,
 }
@@ -60,61 +53,23 @@ impl AgentWork {
         let grader = grader.map(|path| super::grading::spec(path, &args.program, console.system));
         let grader = grader.transpose()?;
         let surroundings = SuiteContext::find("", cache_dir, console.system)?;
-        let executor = executor(&ExecutorSettings {
-            concurrency: concurrency(args).unwrap_or(1),
-            verbosity: console.verbosity,
-            // Each prompt has a line in the output, whatever came of the others.
-            identical_failures: 0,
-        });
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let store = surroundings.store(console)?;
-        let mut work = Self { surroundings, executor, runtime, store, grader: None };
-        if let Some(spec) = grader {
+        let programs = ProgramWork::open(surroundings, concurrency(args).unwrap_or(1), console)?;
+        let grader = grader.map(|spec| {
             let spec = ProgramSpec { role: Role::Grade, ..spec };
-            let grader = work.prepare(spec, args.program.frozen, console.system);
-            work.grader = Some(grader.map_err(Error::harness_usage)?);
-        }
-        Ok(work)
-    }
-
-    /// What a program is by now.
-    pub(super) fn prepare(
-        &self,
-        spec: ProgramSpec,
-        is_frozen: bool,
-        system: &dyn System,
-    ) -> Result<PreparedProgram, String> {
-        self.runtime.block_on(self.prepared(spec, is_frozen, system))
-    }
-
-    /// The same where others are waited for meanwhile.
-    pub(super) async fn prepared(
-        &self,
-        spec: ProgramSpec,
-        is_frozen: bool,
-        system: &dyn System,
-    ) -> Result<PreparedProgram, String> {
-        let place = PrepareContext {
-            workspace: &self.surroundings.root,
-            environment: &self.surroundings.environment,
-            system,
-            loader: (!is_frozen).then(|| self.executor.loader()),
-            store: self.store.as_ref(),
-        };
-        prepare(spec, place).await
+            programs.prepare(spec, args.program.frozen, console.system)
+        });
+        let grader = grader.transpose().map_err(Error::harness_usage)?;
+        Ok(Self { programs, grader })
     }
 }
 
 /// How many prompts may be under way at once.
 pub(super) fn concurrency(args: &CaptureArgs) -> Result<usize, Error> {
-    match args.concurrency.as_str() {
-        "" => Ok(1),
-        text => {
-            text.parse().ok().filter(|count| *count > 0).ok_or_else(|| {
-                Error::harness_usage("Error: --concurrency must be a positive integer")
-            })
-        }
+    if args.concurrency.is_empty() {
+        return Ok(1);
     }
+    let count = args.concurrency.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| Error::harness_usage("Error: --concurrency must be a positive integer"))
 }
 
 /// A length of time in milliseconds.
@@ -125,7 +80,6 @@ fn timeout(text: &str) -> Result<f64, Error> {
 
 /// The agent, and how it is run.
 pub(super) struct AgentSetup<'a> {
-    /// Its adapter.
     pub adapter: Adapter,
     source: AdapterSource,
     /// Why its program cannot be run, if it cannot.
@@ -135,7 +89,7 @@ pub(super) struct AgentSetup<'a> {
     workspace_dir: Option<String>,
     timeout: Option<f64>,
     refresh: bool,
-    system: &'a dyn System,
+    pub system: &'a dyn System,
 }
 
 impl<'a> AgentSetup<'a> {
@@ -156,7 +110,7 @@ impl<'a> AgentSetup<'a> {
             return Err(Error::harness_usage("Invalid schema: `command` is empty"));
         }
         let spec = agent_program(&adapter, args.cwd.as_deref());
-        let program = work.prepare(spec, true, system);
+        let program = work.programs.prepare(spec, true, system);
         Ok(Self {
             source: AdapterSource { name: name.to_owned(), text },
             adapter,
@@ -263,7 +217,6 @@ pub(super) fn check_args(
 /// A prompt: its conversations one after another, each graded where there is a grader.
 pub(super) struct PromptRun<'a> {
     setup: &'a AgentSetup<'a>,
-    /// The prompt.
     pub prompt: JsonRecord,
     /// What the names of its folders begin with.
     folder: String,
@@ -305,7 +258,6 @@ impl<'a> PromptRun<'a> {
         runs
     }
 
-    /// Its id.
     pub(super) fn id(&self) -> String {
         id_of(&self.prompt)
     }
@@ -428,7 +380,6 @@ impl<'a> PromptRun<'a> {
         Ok(CapturedPrompt { problem: Some(failure.message), ..captured })
     }
 
-    /// Takes what the grader said.
     fn grade(&mut self, outcome: &Outcome) {
         let Some(mut heard) = self.heard.take() else { return };
         let Some(grader) = self.setup.grader else { return };

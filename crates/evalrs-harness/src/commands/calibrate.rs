@@ -1,13 +1,17 @@
 //! `evalrs calibrate`: samples failures for people to judge whether the grader is right.
 
-use serde_json::{Map, Value};
+use std::io::Write;
+
+use serde_json::Value;
 
 use super::grading::{CallableGrader, checked, read, say_ignored, write_text};
 use crate::args::harness::CalibrateArgs;
 use crate::calibration::{SampledResult, report};
 use crate::check;
-use crate::record::grader_input;
+use crate::lines::JsonRecord;
+use crate::record::{GraderResult, grader_input};
 use crate::sample::sample;
+use crate::words::text_of;
 use evalrs_model::spec::Role;
 use evalrs_use_cases::calibration::calibrate_suite;
 use evalrs_use_cases::console::Console;
@@ -30,7 +34,7 @@ pub(crate) fn calibrate(
         .transpose()?;
     let bytes = read(path, console.system)?;
     let results = checked(&bytes, "result", check::results)?;
-    let population: Vec<Map<String, Value>> = results
+    let population: Vec<JsonRecord> = results
         .into_iter()
         .flat_map(|(_, results)| results)
         .filter(|result| is_sampled(result, args.include_passes))
@@ -56,43 +60,32 @@ pub(crate) fn calibrate(
 }
 
 /// Whether a result can be sampled: it has a score, and that is a failure.
-fn is_sampled(result: &Map<String, Value>, include_passes: bool) -> bool {
+fn is_sampled(result: &JsonRecord, include_passes: bool) -> bool {
     let score = result.get("score").and_then(|score| score.get("pass"));
     score.and_then(Value::as_bool).is_some_and(|pass| include_passes || !pass)
 }
 
 /// Grades every sample with another grader. Says whether somebody said stop.
 fn rescore(
-    grading: CallableGrader,
+    grading: CallableGrader<'_>,
     samples: &mut [SampledResult],
     console: &mut Console<'_>,
 ) -> Result<bool, Error> {
-    let ids: Vec<String> = samples
-        .iter()
-        .map(|sample| {
-            sample.record.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()
-        })
-        .collect();
-    let inputs: Vec<String> = samples
-        .iter()
-        .map(|sample| {
-            // The folder of the agent is not there any more.
-            grader_input(|name| sample.record.get(name).filter(|_| name != "cwd"))
-        })
-        .collect();
+    let ids: Vec<String> =
+        samples.iter().map(|sample| text_of(&sample.record, "id").to_owned()).collect();
+    // The folder of the agent is not there any more.
+    let input = |sample: &SampledResult| {
+        grader_input(|name| sample.record.get(name).filter(|_| name != "cwd"))
+    };
+    let inputs: Vec<String> = samples.iter().map(input).collect();
     let mut rescored = samples.iter_mut();
     let name = |at: usize| format!("in the result `{}`", ids.get(at).map_or("", String::as_str));
-    let graded = grading.grade(
-        inputs.into_iter(),
-        &mut |result, _| {
-            if let Some(sample) = rescored.next() {
-                sample.rescored = Some(result);
-            }
-            Ok(())
-        },
-        &name,
-        console.system,
-        console.err,
-    )?;
+    let mut take = |result: GraderResult, _: &mut dyn Write| {
+        if let Some(sample) = rescored.next() {
+            sample.rescored = Some(result);
+        }
+        Ok(())
+    };
+    let graded = grading.grade(inputs.into_iter(), &mut take, &name, console.err)?;
     Ok(graded.interrupted)
 }

@@ -18,12 +18,10 @@ use evalrs_exec::Notice;
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
-use evalrs_use_cases::signals::interrupted;
 
 /// What is written of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordView {
-    /// What the agent did.
     Capture,
     /// What it did in so many trials.
     Trials(usize),
@@ -36,9 +34,7 @@ pub(super) enum RecordView {
 
 /// What is given to which agent, and what is written of it.
 pub(super) struct PromptDelivery<'a> {
-    /// The flags.
     pub args: &'a CaptureArgs,
-    /// What is written.
     pub view: RecordView,
     /// The prompts, where they were piped in.
     pub piped: Option<Vec<u8>>,
@@ -62,7 +58,6 @@ pub(crate) fn trials(args: &TrialsArgs, console: &mut Console<'_>) -> Result<Exi
     give(PromptDelivery { args, view: RecordView::Trials(trials), piped, adapter: None }, console)
 }
 
-/// Gives prompts to an agent.
 pub(super) fn give(
     giving: PromptDelivery<'_>,
     console: &mut Console<'_>,
@@ -95,23 +90,19 @@ pub(super) fn give(
         error: None,
     };
     let run = SequenceRun {
-        executor: work.executor.as_ref(),
+        executor: work.programs.executor.as_ref(),
         system,
         grader: work.grader.as_ref(),
         agent: setup.program(),
         max_concurrent,
         is_frozen: args.program.frozen,
     };
-    // Listened to from now on, and not from when somebody waits.
-    let stop = {
-        let _entered = work.runtime.enter();
-        interrupted()
-    };
-    let store = Arc::clone(&work.store);
+    let stop = work.programs.stop();
+    let store = Arc::clone(&work.programs.store);
     let ended = run_sequences(&run, store, runs.into_iter(), &mut writing, stop);
-    let ended = work.runtime.block_on(ended);
+    let ended = work.programs.runtime.block_on(ended);
     let error = writing.error.take();
-    end(ended, error, &work, &setup, system, console.err)
+    end(ended, error, &work, &setup, console.err)
 }
 
 /// Notes what was used, says what is to be said, and how the command ends.
@@ -120,15 +111,14 @@ fn end(
     error: Option<Error>,
     work: &AgentWork,
     setup: &AgentSetup<'_>,
-    system: &dyn System,
     err: &mut dyn Write,
 ) -> Result<ExitStatus, Error> {
     let SequencesEnd { end, keys, in_vain, told } = ended;
-    let completed = work
-        .grader
-        .as_ref()
-        .map_or(Ok(()), |grader| grader.complete_keys(&keys, work.store.as_ref()));
-    for warning in work.store.take_warnings().into_iter().chain(told) {
+    let programs = &work.programs;
+    let grader = work.grader.as_ref();
+    let completed =
+        grader.map_or(Ok(()), |grader| grader.complete_keys(&keys, programs.store.as_ref()));
+    for warning in programs.store.take_warnings().into_iter().chain(told) {
         writeln!(err, "warning: {warning}")?;
     }
     if let Some(message) = in_vain.first() {
@@ -137,11 +127,8 @@ fn end(
         writeln!(err, "warning: {actions} failed anew, so what is stored stays: {message}")?;
     }
     let is_whole = matches!(end, Ok(End::Done));
-    let used = evalrs_store::Run { of: "", is_whole };
-    let folder = std::path::Path::new(&work.surroundings.cache_dir);
     let name = format!("agent {}", setup.adapter.name);
-    let noted = evalrs_store::note_used(folder, &name, Some(used), system.now(), &keys);
-    if let Err(error) = noted {
+    if let Err(error) = programs.note_used(&name, is_whole, &keys, setup.system) {
         writeln!(err, "warning: {error}")?;
     }
     if let Some(error) = error {
@@ -171,16 +158,15 @@ struct PromptRecordWriter<'a> {
 impl PromptRecordWriter<'_> {
     fn record(&self, run: &PromptRun<'_>) -> JsonRecord {
         let agent = &self.setup.adapter.name;
-        let captured = run.done.first();
-        let record = match self.view {
-            RecordView::Trials(_) => {
+        let prompt = &run.prompt;
+        let record = match (self.view, run.done.first()) {
+            (RecordView::Trials(_), _) => {
                 let base = self.setup.workspace_dir();
-                let is_graded = self.setup.is_graded();
-                return trials_record(&run.prompt, agent, &run.done, is_graded, base);
+                Some(trials_record(prompt, agent, &run.done, self.setup.is_graded(), base))
             }
-            RecordView::Capture => captured.map(|captured| captured.record(&run.prompt, agent)),
-            RecordView::Raw { is_shell } => {
-                captured.map(|captured| captured.raw_record(&run.prompt, is_shell))
+            (RecordView::Capture, first) => first.map(|captured| captured.record(prompt, agent)),
+            (RecordView::Raw { is_shell }, first) => {
+                first.map(|captured| captured.raw_record(prompt, is_shell))
             }
         };
         record.unwrap_or_default()
@@ -206,10 +192,10 @@ impl PromptRecordWriter<'_> {
 
 /// What became of a prompt, for people.
 fn told(run: &PromptRun<'_>) -> String {
-    let is_passed = |pass: bool| if pass { "PASS" } else { "FAIL" };
     let one = |captured: &crate::capture::CapturedPrompt| {
         let Some(answer) = &captured.answer else { return "ERROR".to_owned() };
-        let score = captured.score.as_ref().map(|score| is_passed(score.pass));
+        let score = captured.score.as_ref();
+        let score = score.map(|score| if score.pass { "PASS" } else { "FAIL" });
         let exit = answer.exit.map(|exit| match (exit.timed_out, exit.code) {
             (true, _) => "TIMEOUT".to_owned(),
             (false, Some(code)) if code != 0 => format!("exit {code}"),
@@ -233,12 +219,12 @@ impl<'a> Receiver<PromptRun<'a>> for PromptRecordWriter<'_> {
     }
 
     fn notice(&mut self, notice: Notice) {
-        let line = match notice {
-            Notice::Line(line) if self.args.debug => line,
-            _ => return,
-        };
-        // A stream that is gone is no reason to stop.
-        let _ = writeln!(self.err, "{}", sanitize(&line));
+        if let Notice::Line(line) = notice
+            && self.args.debug
+        {
+            // A stream that is gone is no reason to stop.
+            let _ = writeln!(self.err, "{}", sanitize(&line));
+        }
     }
 }
 

@@ -49,7 +49,9 @@ pub(crate) fn compare(args: &CompareArgs, console: &mut Console<'_>) -> Result<E
         },
     };
     let now = console.system.now().to_string();
-    let comparison = Comparison::of(&runs, &ranks, format, request.strategy, &settings, &now);
+    let is_statistical = request.strategy == Strategy::Statistical;
+    let intervals = is_statistical.then_some(settings.bootstrap);
+    let comparison = Comparison::of(&runs, &ranks, format, intervals, &now);
     let text = if request.is_markdown { comparison.markdown() } else { comparison.json() };
     let text = format!("{text}\n");
     match &args.output {
@@ -168,11 +170,10 @@ fn ranks_by_grader(
         Ok(())
     };
     let inputs = compared.iter().map(|matchup| grader_input(matchup, runs, format));
-    let Console { system, err, .. } = console;
     let CallTotals { cached, called, interrupted } =
-        grading.call(inputs, &mut take, &name, *system, *err)?;
+        grading.call(inputs, &mut take, &name, console.err)?;
     if args.progress {
-        writeln!(err, "{cached} cached, {called} called")?;
+        writeln!(console.err, "{cached} cached, {called} called")?;
     }
     Ok((!interrupted).then_some(ranks))
 }

@@ -33,9 +33,7 @@ pub(crate) fn extract(args: &ExtractArgs, console: &mut Console<'_>) -> Result<E
     Ok(ExitStatus::Success)
 }
 
-/// An adapter and its text.
 pub(super) struct AdapterText {
-    /// The adapter.
     pub adapter: Adapter,
     /// What it was read from.
     pub text: String,

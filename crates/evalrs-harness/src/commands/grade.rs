@@ -2,17 +2,16 @@
 
 use std::io::Write;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::grading::{CallableGrader, GradingTotals, checked, file_or_stdin, say_ignored};
 use crate::args::harness::GradeArgs;
 use crate::check;
 use crate::json::number;
-use crate::lines::InlineLine;
+use crate::lines::{InlineLine, JsonRecord};
 use crate::record::{GraderResult, grader_input, with_score};
 use evalrs_base::text::{count, sanitize};
 use evalrs_model::spec::Role;
-use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
@@ -34,7 +33,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
     if args.progress {
         writeln!(err, "grading {}", count(lines.len(), "record"))?;
     }
-    let graded = grade_lines(grading, args.progress, &lines, out.as_mut(), *system, *err)?;
+    let graded = grade_lines(grading, args.progress, &lines, out.as_mut(), *err)?;
     out.flush()?;
     if args.progress {
         let GradingTotals { passed, failed, cached, called, .. } = graded;
@@ -48,11 +47,10 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
 }
 
 fn grade_lines(
-    grading: CallableGrader,
+    grading: CallableGrader<'_>,
     has_progress: bool,
     lines: &[InlineLine<'_>],
     out: &mut dyn Write,
-    system: &dyn System,
     err: &mut dyn Write,
 ) -> Result<GradingTotals, Error> {
     let mut next = 0;
@@ -74,16 +72,16 @@ fn grade_lines(
         grader_input(|name| record.get(name))
     });
     let name = |at: usize| format!("at line {}", lines.get(at).map_or(0, |line| line.number));
-    grading.grade(inputs, &mut take, &name, system, err)
+    grading.grade(inputs, &mut take, &name, err)
 }
 
 /// The record on a line that was checked.
-fn record(line: InlineLine<'_>) -> Map<String, Value> {
+fn record(line: InlineLine<'_>) -> JsonRecord {
     check::graded(line).unwrap_or_default()
 }
 
 /// How a record is called: its id, or its ordinal.
-fn shown(record: &Map<String, Value>, ordinal: usize) -> String {
+fn shown(record: &JsonRecord, ordinal: usize) -> String {
     match record.get("id") {
         Some(Value::String(id)) => sanitize(id),
         Some(id @ Value::Number(_)) => id.to_string(),

@@ -6,53 +6,44 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::program_work::ProgramWork;
 use crate::args::harness::{ProgramArgs, SandboxChoice};
 use crate::lines::{BadLine, InlineLine, decode, lines};
 use crate::record::{GraderResult, function_input};
 use evalrs_base::text::{count, sanitize};
-use evalrs_engine::resolve::calls::{Calls, CallsEnd, End, Receiver, call_in_order};
-use evalrs_engine::resolve::prepare::{PrepareContext, PreparedProgram, prepare};
+use evalrs_engine::resolve::calls::{Calls, End, Receiver, call_in_order};
+use evalrs_engine::resolve::prepare::PreparedProgram;
 use evalrs_engine::resolve::settings::AskPolicy;
 use evalrs_eval::program::ProgramAction;
-use evalrs_exec::{Executor, Notice};
+use evalrs_exec::Notice;
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 use evalrs_model::spec::{Language, ProgramSpec, Role, SandboxKind, Variable};
-use evalrs_store::OutcomeStore;
 use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::args::LimitArgs;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::Error;
-use evalrs_use_cases::open::{ExecutorSettings, executor};
-use evalrs_use_cases::signals::interrupted;
 
 /// So many calls keep all workers of this machine busy.
 const AHEAD: usize = 256;
 
 /// A grader that is ready to be called.
-pub(super) struct CallableGrader {
-    surroundings: SuiteContext,
+pub(super) struct CallableGrader<'a> {
+    work: ProgramWork,
     prepared: PreparedProgram,
-    executor: Box<dyn Executor>,
-    runtime: tokio::runtime::Runtime,
-    store: Arc<dyn OutcomeStore>,
     max_concurrent: usize,
     frozen: bool,
     refresh: bool,
+    system: &'a dyn System,
 }
 
 /// How much was graded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct GradingTotals {
-    /// Records that passed.
     pub passed: u64,
-    /// Records that did not.
     pub failed: u64,
-    /// Grades that were in the store.
     pub cached: u64,
-    /// Times that the grader was called.
     pub called: u64,
-    /// Whether somebody said stop.
     pub interrupted: bool,
 }
 
@@ -66,51 +57,28 @@ pub(super) type TakeText<'a> =
 /// What came of calling a grader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallTotals {
-    /// Results that were in the store.
     pub cached: u64,
-    /// Times that the grader was called.
     pub called: u64,
-    /// Whether somebody said stop.
     pub interrupted: bool,
 }
 
-impl CallableGrader {
+impl<'a> CallableGrader<'a> {
     /// Loads the grader at `path`, which is called for `role`.
     pub(super) fn load(
         path: &str,
         role: Role,
         args: &ProgramArgs,
-        console: &mut Console<'_>,
+        console: &mut Console<'a>,
     ) -> Result<Self, Error> {
-        let spec = ProgramSpec { role, ..spec(path, args, console.system)? };
-        let surroundings = SuiteContext::find("", args.store.cache_dir.as_deref(), console.system)?;
+        let system = console.system;
+        let spec = ProgramSpec { role, ..spec(path, args, system)? };
+        let surroundings = SuiteContext::find("", args.store.cache_dir.as_deref(), system)?;
         let limits = LimitArgs { max_concurrent: args.max_concurrent, ..LimitArgs::default() };
         let max_concurrent = surroundings.settings(&limits, None).max_concurrent;
-        let executor = executor(&ExecutorSettings {
-            concurrency: max_concurrent,
-            verbosity: console.verbosity,
-            identical_failures: 0,
-        });
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let store = surroundings.store(console)?;
-        let place = PrepareContext {
-            workspace: &surroundings.root,
-            environment: &surroundings.environment,
-            system: console.system,
-            loader: (!args.frozen).then(|| executor.loader()),
-            store: store.as_ref(),
-        };
-        let prepared = runtime.block_on(prepare(spec, place)).map_err(Error::harness_usage)?;
-        Ok(Self {
-            surroundings,
-            prepared,
-            executor,
-            runtime,
-            store,
-            max_concurrent,
-            frozen: args.frozen,
-            refresh: args.refresh,
-        })
+        let work = ProgramWork::open(surroundings, max_concurrent, console)?;
+        let prepared = work.prepare(spec, args.frozen, system).map_err(Error::harness_usage)?;
+        let ProgramArgs { frozen, refresh, .. } = *args;
+        Ok(Self { work, prepared, max_concurrent, frozen, refresh, system })
     }
 
     /// Grades what `inputs` hands over, and gives `take` every result in that order. Where the grader fails, that is the
@@ -120,7 +88,6 @@ impl CallableGrader {
         inputs: impl Iterator<Item = String>,
         take: Take<'_>,
         name: &dyn Fn(usize) -> String,
-        system: &dyn System,
         err: &mut dyn Write,
     ) -> Result<GradingTotals, Error> {
         let is_function = self.prepared.identity.spec.language == Language::Python;
@@ -134,7 +101,7 @@ impl CallableGrader {
             graded.failed += u64::from(!pass);
             Ok(())
         };
-        let called = self.call(inputs, &mut take, name, system, err)?;
+        let called = self.call(inputs, &mut take, name, err)?;
         let CallTotals { cached, called, interrupted } = called;
         Ok(GradingTotals { cached, called, interrupted, ..graded })
     }
@@ -146,13 +113,12 @@ impl CallableGrader {
         inputs: impl Iterator<Item = String>,
         take: TakeText<'_>,
         name: &dyn Fn(usize) -> String,
-        system: &dyn System,
         err: &mut dyn Write,
     ) -> Result<CallTotals, Error> {
         let identity = &self.prepared.identity;
         let calls = Calls {
-            executor: self.executor.as_ref(),
-            system,
+            executor: self.work.executor.as_ref(),
+            system: self.system,
             prepared: &self.prepared,
             // The executor keeps the limits of functions that work on several records at once.
             max_concurrent: self.max_concurrent.max(AHEAD),
@@ -161,19 +127,15 @@ impl CallableGrader {
         };
         let actions = inputs.map(|input| ProgramAction { identity: identity.clone(), input });
         let mut taking = TakenRecords { spec: &identity.spec, take, err, taken: 0, error: None };
-        // Listened to from now on, and not from when somebody waits.
-        let stop = {
-            let _entered = self.runtime.enter();
-            interrupted()
-        };
-        let called = call_in_order(&calls, Arc::clone(&self.store), actions, &mut taking, stop);
-        let mut called = self.runtime.block_on(called);
+        let store = Arc::clone(&self.work.store);
+        let called = call_in_order(&calls, store, actions, &mut taking, self.work.stop());
+        let mut called = self.work.runtime.block_on(called);
         let TakenRecords { err, taken, error, .. } = taking;
         let keys = &called.keys;
-        if let Err(error) = self.prepared.complete_keys(keys, self.store.as_ref()) {
+        if let Err(error) = self.prepared.complete_keys(keys, self.work.store.as_ref()) {
             called.end = called.end.and(Err(error));
         }
-        for warning in self.store.take_warnings() {
+        for warning in self.work.store.take_warnings() {
             writeln!(err, "warning: {warning}")?;
         }
         if let Some(message) = called.in_vain.first() {
@@ -183,7 +145,11 @@ impl CallableGrader {
                 "warning: {calls} could not be graded anew, so what is stored stays: {message}"
             )?;
         }
-        note_used(&called, &identity.spec, &self.surroundings, system, err)?;
+        let is_whole = matches!(called.end, Ok(End::Done));
+        let program = identity.spec.shown();
+        if let Err(error) = self.work.note_used(&program, is_whole, &called.keys, self.system) {
+            writeln!(err, "warning: {error}")?;
+        }
         let interrupted = match (error, called.end) {
             (Some(StopReason::Grader(failure)), _) => {
                 return Err(Error::harness_grading(in_words(&failure, &name(taken))));
@@ -199,27 +165,8 @@ impl CallableGrader {
     }
 }
 
-/// What was looked up is in use: a sweep of the store keeps it.
-fn note_used(
-    called: &CallsEnd,
-    spec: &ProgramSpec,
-    surroundings: &SuiteContext,
-    system: &dyn System,
-    err: &mut dyn Write,
-) -> std::io::Result<()> {
-    let folder = Path::new(&surroundings.cache_dir);
-    let program = spec.shown();
-    let run = evalrs_store::Run { of: "", is_whole: matches!(called.end, Ok(End::Done)) };
-    let now = system.now();
-    match evalrs_store::note_used(folder, &program, Some(run), now, &called.keys) {
-        Ok(()) => Ok(()),
-        Err(error) => writeln!(err, "warning: {error}"),
-    }
-}
-
 /// Why no more is taken.
 pub(super) enum StopReason {
-    /// The grader failed.
     Grader(Failure),
     /// What came of it cannot be taken.
     Taker(Error),

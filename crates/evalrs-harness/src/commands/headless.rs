@@ -56,7 +56,7 @@ pub(crate) fn headless(
         err: RefCell::new(&mut *console.err),
         is_verbose: console.verbosity > 0,
     };
-    work.runtime.block_on(serve(&server));
+    work.programs.runtime.block_on(serve(&server));
     Ok(ExitStatus::Success)
 }
 
@@ -96,7 +96,6 @@ fn request_lines() -> mpsc::Receiver<Vec<u8>> {
     lines
 }
 
-/// A conversation.
 #[derive(Debug)]
 struct RpcSession {
     cwd: Option<String>,
@@ -220,7 +219,7 @@ impl RpcServer<'_> {
         }
         let text = text_of(params);
         let spec = agent_program(self.adapter, session.cwd.as_deref());
-        let program = self.work.prepared(spec, true, self.system).await?;
+        let program = self.work.programs.prepared(spec, true, self.system).await?;
         let mut start = program.start.as_ref().clone();
         let mut command = self.adapter.turn(&session.conversation.borrow(), &text, &start.cwd);
         if self.is_verbose {

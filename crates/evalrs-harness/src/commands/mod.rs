@@ -1,18 +1,16 @@
-//! One file a command.
+//! One file a command; those that derive views of records share [`views`].
 
 pub mod agents;
-pub mod balance;
 pub mod calibrate;
 pub mod capture;
 pub mod compare;
 pub mod extract;
-pub mod format;
 pub mod grade;
 pub mod grading;
 pub mod headless;
+pub(crate) mod program_work;
 pub mod raw;
 pub mod schemas;
-pub mod summarize;
 pub mod validate_refs;
 pub mod views;
 
@@ -76,10 +74,10 @@ impl HarnessCommand {
             Self::Trials(args) => capture::trials(args, console),
             Self::Headless(args) => headless::headless(args, console),
             Self::Extract(args) => extract::extract(args, console),
-            Self::Format(args) => format::format(args, console),
-            Self::Summarize(args) => summarize::summarize(args, console),
+            Self::Format(args) => views::format(args, console),
+            Self::Summarize(args) => views::summarize(args, console),
             Self::Compare(args) => compare::compare(args, console),
-            Self::Balance(args) => balance::balance(args, console),
+            Self::Balance(args) => views::balance(args, console),
             Self::Schemas(args) => schemas::schemas(args, console),
         }
     }

@@ -11,7 +11,6 @@ use evalrs_suite::schema::{rollup_schema, suite_schema};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// Prints or writes schemas.
 pub(crate) fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let output = args.output.as_deref();
     match (&args.name, output) {

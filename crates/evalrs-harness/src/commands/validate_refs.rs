@@ -3,16 +3,17 @@
 use std::io::Write;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::grading::{CallableGrader, GradingTotals, checked, read, say_ignored, write_text};
 use crate::args::harness::ValidateRefsArgs;
 use crate::check;
 use crate::json::to_json;
+use crate::lines::JsonRecord;
 use crate::record::{GraderResult, grader_input};
+use crate::words::text_of;
 use evalrs_base::text::{count, sanitize};
 use evalrs_model::spec::Role;
-use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
@@ -39,7 +40,7 @@ pub(crate) fn validate_refs(
     say_ignored(&args.ignored, console.err)?;
     let grading = CallableGrader::load(grader, Role::Grade, &args.program, console)?;
     let bytes = read(path, console.system)?;
-    let cases: Vec<Map<String, Value>> = checked(&bytes, "prompt", check::prompt)?
+    let cases: Vec<JsonRecord> = checked(&bytes, "prompt", check::prompt)?
         .into_iter()
         .map(|(_, case)| case)
         .filter(|case| case.contains_key("reference"))
@@ -50,7 +51,7 @@ pub(crate) fn validate_refs(
     }
     writeln!(console.err, "Validating {}...", count(cases.len(), "reference solution"))?;
     let mut results = Vec::with_capacity(cases.len());
-    let graded = grade_all(grading, &cases, &mut results, console.system, console.err)?;
+    let graded = grade_all(grading, &cases, &mut results, console.err)?;
     if graded.interrupted {
         return Ok(ExitStatus::Interrupted);
     }
@@ -61,10 +62,9 @@ pub(crate) fn validate_refs(
 }
 
 fn grade_all(
-    grading: CallableGrader,
-    cases: &[Map<String, Value>],
+    grading: CallableGrader<'_>,
+    cases: &[JsonRecord],
     results: &mut Vec<ValidationResult>,
-    system: &dyn System,
     err: &mut dyn Write,
 ) -> Result<GradingTotals, Error> {
     let no_steps = json!([]);
@@ -76,22 +76,19 @@ fn grade_all(
             name => case.get(name),
         })
     });
-    let text = |case: &Map<String, Value>, name: &str| {
-        case.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
     let name = |at: usize| {
-        format!("in the case `{}`", cases.get(at).map(|case| text(case, "id")).unwrap_or_default())
+        format!("in the case `{}`", cases.get(at).map_or("", |case| text_of(case, "id")))
     };
     let mut take = |grader_result: GraderResult, err: &mut dyn Write| {
         let case = &cases[results.len()];
-        let id = text(case, "id");
+        let id = text_of(case, "id").to_owned();
         let passes = grader_result.pass;
         writeln!(err, "  {} {}", if passes { '✓' } else { '✗' }, sanitize(&id))?;
-        let reference = text(case, "reference");
+        let reference = text_of(case, "reference").to_owned();
         results.push(ValidationResult { id, reference, passes, grader_result });
         Ok(())
     };
-    grading.grade(inputs, &mut take, &name, system, err)
+    grading.grade(inputs, &mut take, &name, err)
 }
 
 fn summarize(

@@ -1,20 +1,20 @@
 //! Runs with one result a prompt: quality, latency and reliability of each, and who won what.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::statistics::{Bootstrap, Interval, LatencyStats, mean};
 use super::{
-    ComparedRun, Matchup, Matchups, PairwiseWins, RunRank, pairwise, ranked, winner,
-    write_pairwise, write_table,
+    ComparedRun, Matchup, Matchups, PairwiseWins, RunRank, label, of_each, pairwise, ranked,
+    winner, write_pairwise, write_table,
 };
-use crate::lines::JsonRecord;
-use crate::words::{fixed, percent, text_of};
+use crate::lines::{JsonRecord, members_of};
+use crate::words::{fixed, has_tool_errors, percent, text_of};
 use evalrs_base::ordered_map::OrderedMap;
 
 /// What counts how much for the weighted strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CaptureWeights {
+pub(crate) struct CaptureWeights {
     pub quality: f64,
     pub latency: f64,
     pub reliability: f64,
@@ -39,10 +39,6 @@ fn has_passed(record: &JsonRecord) -> bool {
 
 fn duration(record: &JsonRecord) -> Option<f64> {
     record.get("timing")?.get("total")?.as_f64()
-}
-
-fn has_tool_errors(record: &JsonRecord) -> bool {
-    record.get("toolErrors") == Some(&Value::Bool(true))
 }
 
 fn errors(record: &JsonRecord) -> impl Iterator<Item = &Value> {
@@ -75,32 +71,25 @@ pub(crate) fn rank_statistical(matchup: &Matchup<'_>) -> Vec<RunRank> {
 
 /// What a comparison grader of somebody's own is handed.
 pub(crate) fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun]) -> Value {
-    let contestant = |record: &JsonRecord| {
-        let mut input = Map::new();
-        for name in ["output", "trajectory", "score"] {
-            input.extend(record.get(name).map(|value| (name.to_owned(), value.clone())));
-        }
-        input.extend(duration(record).map(|duration| ("duration".to_owned(), json!(duration))));
-        input.insert("toolErrors".to_owned(), json!(has_tool_errors(record)));
-        Value::Object(input)
-    };
-    let of_runs = matchup.contestants.iter();
-    let of_runs = of_runs.map(|one| (runs[one.run].label.clone(), contestant(one.record)));
-    let mut input = Map::new();
+    let contestants = matchup.contestants.iter().map(|one| {
+        let mut input = members_of(one.record, &["output", "trajectory", "score"]);
+        let duration = duration(one.record);
+        input.extend(duration.map(|duration| ("duration".to_owned(), json!(duration))));
+        input.insert("toolErrors".to_owned(), json!(has_tool_errors(one.record)));
+        (label(runs, one.run), Value::Object(input))
+    });
+    let contestants: JsonRecord = contestants.collect();
     let first = matchup.contestants.first().map(|one| one.record);
-    for name in ["id", "input", "hint", "metadata"] {
-        input.extend(
-            first.and_then(|record| record.get(name)).map(|value| (name.to_owned(), value.clone())),
-        );
-    }
-    input.insert("runs".to_owned(), Value::Object(of_runs.collect()));
+    let mut input = first
+        .map(|record| members_of(record, &["id", "input", "hint", "metadata"]))
+        .unwrap_or_default();
+    input.insert("runs".to_owned(), json!(contestants));
     Value::Object(input)
 }
 
-/// A comparison of runs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CaptureComparison {
+pub(crate) struct CaptureComparison {
     meta: CaptureMeta,
     quality: OrderedMap<RunQuality>,
     performance: OrderedMap<RunPerformance>,
@@ -216,27 +205,18 @@ pub(crate) fn compare(
     }
 }
 
-fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> OrderedMap<T> {
-    OrderedMap(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
-}
-
 fn compared_prompt(
     matchup: &Matchup<'_>,
     ranks: &[RunRank],
     runs: &[ComparedRun],
 ) -> ComparedPrompt {
-    let label = |run: usize| runs.get(run).map_or_else(String::new, |run| run.label.clone());
-    let contestants = || matchup.contestants.iter();
+    let scores = ranks.iter().map(|rank| (label(runs, rank.run), rank.score));
     ComparedPrompt {
         id: matchup.id.to_owned(),
-        winner: winner(ranks).map(label),
-        scores: OrderedMap(ranks.iter().map(|rank| (label(rank.run), rank.score)).collect()),
-        latencies: OrderedMap(
-            contestants().map(|one| (label(one.run), duration(one.record))).collect(),
-        ),
-        had_errors: OrderedMap(
-            contestants().map(|one| (label(one.run), has_tool_errors(one.record))).collect(),
-        ),
+        winner: winner(ranks).map(|run| label(runs, run)),
+        scores: OrderedMap(scores.collect()),
+        latencies: matchup.of_each(runs, duration),
+        had_errors: matchup.of_each(runs, has_tool_errors),
     }
 }
 
@@ -300,17 +280,19 @@ fn reliability(records: &[JsonRecord]) -> RunReliability {
 }
 
 fn trajectory_info(records: &[JsonRecord]) -> TrajectoryInfo {
-    let steps = |record: &JsonRecord| {
-        record.get("trajectory").and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let steps: Vec<Vec<Value>> = records.iter().map(steps).collect();
+    let steps: Vec<&[Value]> = records
+        .iter()
+        .map(|record| {
+            record.get("trajectory").and_then(Value::as_array).map_or(&[][..], Vec::as_slice)
+        })
+        .collect();
     let named = records.iter().find_map(|record| {
         let name = record.get("metadata")?.get("trajectoryRichness")?.as_str()?;
         ["full", "messages-only", "minimal"].contains(&name).then(|| name.to_owned())
     });
     let counts: Vec<f64> = steps.iter().map(|steps| steps.len() as f64).collect();
     TrajectoryInfo {
-        richness: named.unwrap_or_else(|| richness(steps.iter().flatten()).to_owned()),
+        richness: named.unwrap_or_else(|| richness(steps.iter().copied().flatten()).to_owned()),
         avg_step_count: mean(&counts),
     }
 }
@@ -328,7 +310,6 @@ pub(crate) fn richness<'a>(steps: impl Iterator<Item = &'a Value>) -> &'static s
     richness
 }
 
-/// The comparison for people.
 pub(crate) fn markdown(comparison: &CaptureComparison) -> String {
     let CaptureMeta { generated_at, runs, prompt_count, prompts_with_all_runs } = &comparison.meta;
     let mut text = format!(
@@ -336,8 +317,8 @@ pub(crate) fn markdown(comparison: &CaptureComparison) -> String {
          Prompts: {prompt_count} total, {prompts_with_all_runs} with all runs\n\n## Quality\n\n",
         runs.join(", ")
     );
-    let has_intervals =
-        comparison.quality.0.iter().any(|(_, quality)| quality.confidence_intervals.is_some());
+    let qualities = &comparison.quality.0;
+    let has_intervals = qualities.iter().any(|(_, one)| one.confidence_intervals.is_some());
     let with_intervals = |head: &[&'static str], after: &[&str]| -> Vec<&'static str> {
         let interval = |name: &&str| (has_intervals && after.contains(name)).then_some("95% CI");
         head.iter().flat_map(|name| [Some(*name), interval(name)]).flatten().collect()
@@ -346,26 +327,22 @@ pub(crate) fn markdown(comparison: &CaptureComparison) -> String {
         &["Run", "Avg Score", "Pass Rate", "Pass", "Fail"],
         &["Avg Score", "Pass Rate"],
     );
-    let rows: Vec<_> =
-        comparison.quality.0.iter().map(|(label, quality)| quality_row(label, quality)).collect();
-    write_table(&mut text, &head, &rows);
+    write_table(&mut text, &head, qualities.iter().map(|(label, one)| quality_row(label, one)));
     text.push_str("## Performance\n\n");
     let head =
         with_intervals(&["Run", "P50 (ms)", "P90 (ms)", "P99 (ms)", "Mean (ms)"], &["Mean (ms)"]);
-    let rows: Vec<_> =
-        comparison.performance.0.iter().map(|(label, one)| performance_row(label, one)).collect();
-    write_table(&mut text, &head, &rows);
+    let rows = comparison.performance.0.iter().map(|(label, one)| performance_row(label, one));
+    write_table(&mut text, &head, rows);
     text.push_str("## Reliability\n\n");
-    let row = |(label, one): &(String, RunReliability)| {
+    let rows = comparison.reliability.0.iter().map(|(label, one)| {
         vec![
             label.clone(),
             one.tool_errors.to_string(),
             percent(one.tool_error_rate),
             percent(one.completion_rate),
         ]
-    };
-    let rows: Vec<_> = comparison.reliability.0.iter().map(row).collect();
-    write_table(&mut text, &["Run", "Tool Errors", "Error Rate", "Completion Rate"], &rows);
+    });
+    write_table(&mut text, &["Run", "Tool Errors", "Error Rate", "Completion Rate"], rows);
     write_pairwise(&mut text, "## Head-to-Head\n\n", &comparison.head_to_head.pairwise);
     text.truncate(text.trim_end().len());
     text

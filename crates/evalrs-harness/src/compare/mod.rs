@@ -4,9 +4,9 @@
 //! whoever else has them. `capture` compares runs with one result a prompt, `trials` those with several.
 
 pub(crate) mod capture;
-pub mod report;
-pub mod run_file;
-pub mod settings;
+pub(crate) mod report;
+pub(crate) mod run_file;
+pub(crate) mod settings;
 pub(crate) mod statistics;
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::lines::JsonRecord;
+use evalrs_base::ordered_map::OrderedMap;
 use serde::Serialize;
 
 /// A run: the records of one file.
 #[derive(Clone, Debug)]
-pub struct ComparedRun {
+pub(crate) struct ComparedRun {
     /// What reports call it.
     pub label: String,
     /// Its records, each id once.
@@ -29,7 +30,7 @@ pub struct ComparedRun {
 
 impl ComparedRun {
     /// A run of these records. Of several with one id the last counts, in the place of the first.
-    pub fn new(label: String, records: Vec<JsonRecord>) -> Self {
+    pub(crate) fn new(label: String, records: Vec<JsonRecord>) -> Self {
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut kept: Vec<JsonRecord> = Vec::new();
         for record in records {
@@ -45,32 +46,45 @@ impl ComparedRun {
     }
 }
 
-/// The id of a record.
 fn id(record: &JsonRecord) -> &str {
     super::words::text_of(record, "id")
 }
 
 /// A prompt that at least two runs have.
 #[derive(Clone, Debug)]
-pub struct Matchup<'a> {
-    /// Its id.
+pub(crate) struct Matchup<'a> {
     pub id: &'a str,
     /// The runs that have it, in their order: the ordinal of each, and its record.
     pub contestants: Vec<Contestant<'a>>,
 }
 
+impl Matchup<'_> {
+    /// What `of` says of each record, by the labels of the runs.
+    fn of_each<T>(&self, runs: &[ComparedRun], of: impl Fn(&JsonRecord) -> T) -> OrderedMap<T> {
+        let contestants = self.contestants.iter();
+        OrderedMap(contestants.map(|one| (label(runs, one.run), of(one.record))).collect())
+    }
+}
+
+/// What `of` says of the records of each run, by the labels of the runs.
+fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> OrderedMap<T> {
+    OrderedMap(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
+}
+
+/// What a run is called.
+fn label(runs: &[ComparedRun], run: usize) -> String {
+    runs.get(run).map(|run| run.label.clone()).unwrap_or_default()
+}
+
 /// A run that has a prompt.
 #[derive(Clone, Copy, Debug)]
-pub struct Contestant<'a> {
-    /// The ordinal of the run.
+pub(crate) struct Contestant<'a> {
     pub run: usize,
-    /// What it has.
     pub record: &'a JsonRecord,
 }
 
 /// The prompts of all runs in the order in which they are first met, and those that are compared.
-pub struct Matchups<'a> {
-    /// How many prompts there are.
+pub(crate) struct Matchups<'a> {
     pub prompts: usize,
     /// Those that at least two runs have.
     pub compared: Vec<Matchup<'a>>,
@@ -78,7 +92,7 @@ pub struct Matchups<'a> {
 
 impl<'a> Matchups<'a> {
     /// The prompts of these runs.
-    pub fn of(runs: &'a [ComparedRun]) -> Self {
+    pub(crate) fn of(runs: &'a [ComparedRun]) -> Self {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut all: Vec<Matchup<'a>> = Vec::new();
         for (run, ComparedRun { records, .. }) in runs.iter().enumerate() {
@@ -98,12 +112,10 @@ impl<'a> Matchups<'a> {
 
 /// The place of a run on a prompt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunRank {
-    /// The ordinal of the run.
+pub(crate) struct RunRank {
     pub run: usize,
     /// 1 for the best.
     pub rank: u32,
-    /// What it was ranked by.
     pub score: f64,
 }
 
@@ -134,45 +146,34 @@ pub(crate) struct PairwiseWins {
 fn pairwise(runs: &[ComparedRun], winners: &[Option<usize>]) -> Vec<PairwiseWins> {
     let wins = |run: usize| winners.iter().filter(|winner| **winner == Some(run)).count();
     let pair = |a: usize, b: usize| PairwiseWins {
-        run_a: runs[a].label.clone(),
-        run_b: runs[b].label.clone(),
+        run_a: label(runs, a),
+        run_b: label(runs, b),
         a_wins: wins(a),
         b_wins: wins(b),
         ties: winners.len() - wins(a) - wins(b),
     };
-    (0..runs.len())
-        .flat_map(|a| (a + 1..runs.len()).map(move |b| (a, b)))
-        .map(|(a, b)| pair(a, b))
-        .collect()
+    let pairs = (0..runs.len()).flat_map(|a| (a + 1..runs.len()).map(move |b| (a, b)));
+    pairs.map(|(a, b)| pair(a, b)).collect()
 }
 
 /// Writes a table of Markdown and a blank line.
-fn write_table(to: &mut String, head: &[&str], rows: &[Vec<String>]) {
-    let mut line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+fn write_table(to: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let titles = head.iter().map(|cell| (*cell).to_owned()).collect();
+    let rules = head.iter().map(|cell| "-".repeat(cell.chars().count())).collect();
+    for row in [titles, rules].into_iter().chain(rows) {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
         // Writing to a String cannot fail.
         let _ = writeln!(to, "| {} |", cells.join(" | "));
-    };
-    line(&head.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>());
-    line(&head.iter().map(|cell| "-".repeat(cell.chars().count())).collect::<Vec<_>>());
-    for row in rows {
-        line(row);
     }
     to.push('\n');
 }
 
 /// Writes who won against whom.
 fn write_pairwise(to: &mut String, title: &str, pairs: &[PairwiseWins]) {
-    let row = |pair: &PairwiseWins| {
-        let PairwiseWins { run_a, run_b, a_wins, b_wins, ties } = pair;
-        vec![
-            format!("{run_a} vs {run_b}"),
-            a_wins.to_string(),
-            b_wins.to_string(),
-            ties.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = pairs.iter().map(row).collect();
+    let rows = pairs.iter().map(|PairwiseWins { run_a, run_b, a_wins, b_wins, ties }| {
+        let counts = [a_wins, b_wins, ties].map(usize::to_string);
+        [format!("{run_a} vs {run_b}")].into_iter().chain(counts).collect()
+    });
     to.push_str(title);
-    write_table(to, &["Matchup", "A Wins", "B Wins", "Ties"], &rows);
+    write_table(to, &["Matchup", "A Wins", "B Wins", "Ties"], rows);
 }

@@ -3,6 +3,7 @@
 use super::capture::{self, CaptureComparison};
 use super::run_file::RunFormat;
 use super::settings::ComparisonSettings;
+use super::statistics::Bootstrap;
 use super::trials::{self, TrialsComparison};
 use super::{ComparedRun, Matchup, Matchups, RunRank};
 use crate::json::{to_json, to_pretty_json};
@@ -10,7 +11,7 @@ use evalrs_eval::program::reply::RunRanking;
 
 /// How the runs that have a prompt are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub(crate) enum Strategy {
     /// By several properties, each with its weight.
     Weighted,
     /// By scores, and with intervals.
@@ -20,8 +21,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// The strategy of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "weighted" => Some(Self::Weighted),
             "statistical" => Some(Self::Statistical),
@@ -32,7 +32,7 @@ impl Strategy {
 }
 
 /// The ranks of every prompt that is compared, by a strategy that needs no program; none of any by one that does.
-pub fn ranks(
+pub(crate) fn ranks(
     matchups: &Matchups<'_>,
     format: RunFormat,
     strategy: Strategy,
@@ -53,7 +53,11 @@ pub fn ranks(
 }
 
 /// What a comparison grader is handed of a prompt: compact JSON.
-pub fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun], format: RunFormat) -> String {
+pub(crate) fn grader_input(
+    matchup: &Matchup<'_>,
+    runs: &[ComparedRun],
+    format: RunFormat,
+) -> String {
     to_json(&match format {
         RunFormat::Capture => capture::grader_input(matchup, runs),
         RunFormat::Trials => trials::grader_input(matchup, runs),
@@ -61,7 +65,7 @@ pub fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun], format: RunForm
 }
 
 /// The ranks in what a comparison grader gave for a prompt. It may leave runs out, but names none that do not have it.
-pub fn ranks_of(
+pub(crate) fn ranks_of(
     rankings: &[RunRanking],
     matchup: &Matchup<'_>,
     runs: &[ComparedRun],
@@ -81,26 +85,21 @@ pub fn ranks_of(
     rankings.iter().enumerate().map(rank).collect()
 }
 
-/// A comparison.
 #[derive(Clone, Debug)]
-pub enum Comparison {
-    /// Of runs with one result a prompt.
+pub(crate) enum Comparison {
     Capture(CaptureComparison),
-    /// Of runs with trials.
     Trials(TrialsComparison),
 }
 
 impl Comparison {
-    /// The comparison by these ranks, one list for each prompt that is compared.
-    pub fn of(
+    /// The comparison by these ranks, one list for each prompt that is compared, with intervals where they are asked for.
+    pub(crate) fn of(
         runs: &[ComparedRun],
         ranks: &[Vec<RunRank>],
         format: RunFormat,
-        strategy: Strategy,
-        settings: &ComparisonSettings,
+        intervals: Option<Bootstrap>,
         generated_at: &str,
     ) -> Self {
-        let intervals = (strategy == Strategy::Statistical).then_some(settings.bootstrap);
         match format {
             RunFormat::Capture => {
                 Self::Capture(capture::compare(runs, ranks, intervals, generated_at))
@@ -111,16 +110,14 @@ impl Comparison {
         }
     }
 
-    /// For programs: indented JSON.
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         match self {
             Self::Capture(comparison) => to_pretty_json(comparison),
             Self::Trials(comparison) => to_pretty_json(comparison),
         }
     }
 
-    /// For people.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         match self {
             Self::Capture(comparison) => capture::markdown(comparison),
             Self::Trials(comparison) => trials::markdown(comparison),

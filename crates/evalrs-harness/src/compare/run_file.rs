@@ -9,7 +9,7 @@ use crate::lines::{BadLine, InlineLine, JsonRecord, decode, object};
 
 /// A file that is compared, and what reports call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunFile {
+pub(crate) struct RunFile {
     /// Not empty once [`check_labels`] has passed it.
     pub label: String,
     /// As it was written.
@@ -19,7 +19,7 @@ pub struct RunFile {
 impl RunFile {
     /// The file that a word names: `label:path`, or a path, which is called by its name without the last extension. A
     /// letter before a colon is a drive where there are drives.
-    pub fn named(word: &str, has_drives: bool) -> Self {
+    pub(crate) fn named(word: &str, has_drives: bool) -> Self {
         let is_drive = |label: &str| has_drives && label.len() == 1;
         match word.split_once(':').filter(|(label, _)| !is_drive(label)) {
             Some((label, path)) => Self { label: label.to_owned(), path: path.to_owned() },
@@ -38,7 +38,7 @@ fn stem(path: &str) -> &str {
 }
 
 /// Says what is wrong with the labels: reports tell runs apart by nothing else.
-pub fn check_labels(files: &[RunFile]) -> Result<(), String> {
+pub(crate) fn check_labels(files: &[RunFile]) -> Result<(), String> {
     for (at, RunFile { label, path }) in files.iter().enumerate() {
         if label.trim().is_empty() {
             return Err(format!("Empty label for `{path}`: name it with --run LABEL:{path}"));
@@ -55,7 +55,7 @@ pub fn check_labels(files: &[RunFile]) -> Result<(), String> {
 
 /// What the records of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunFormat {
+pub(crate) enum RunFormat {
     /// One result a prompt.
     Capture,
     /// Several trials a prompt.
@@ -102,7 +102,7 @@ fn detect(path: &str, text: &str) -> Result<RunFormat, String> {
 }
 
 /// What all files hold: path and text of each.
-pub fn detect_all(files: &[(&str, &[u8])]) -> Result<RunFormat, String> {
+pub(crate) fn detect_all(files: &[(&str, &[u8])]) -> Result<RunFormat, String> {
     let mut first: Option<(&str, RunFormat)> = None;
     for (path, bytes) in files {
         let text = decode(bytes).map_err(|bad| in_file("JSON", &bad, path))?;
@@ -121,7 +121,11 @@ pub fn detect_all(files: &[(&str, &[u8])]) -> Result<RunFormat, String> {
 }
 
 /// The records of the file at `path`, all of which are what they should be.
-pub fn records(path: &str, bytes: &[u8], format: RunFormat) -> Result<Vec<JsonRecord>, String> {
+pub(crate) fn records(
+    path: &str,
+    bytes: &[u8],
+    format: RunFormat,
+) -> Result<Vec<JsonRecord>, String> {
     let text = decode(bytes).map_err(|bad| in_file("JSON", &bad, path))?;
     let read = |line: InlineLine<'_>| {
         let record = object(line).map_err(|bad| in_file("JSON", &bad, path))?;
@@ -129,8 +133,7 @@ pub fn records(path: &str, bytes: &[u8], format: RunFormat) -> Result<Vec<JsonRe
             RunFormat::Capture => (check::captured(&record), "result"),
             RunFormat::Trials => (check::tried(&record), "trial result"),
         };
-        let bad = |reason| BadLine { number: line.number, reason };
-        checked.map_err(|reason| in_file(what, &bad(reason), path))?;
+        checked.map_err(|reason| in_file(what, &line.bad(reason), path))?;
         Ok(record)
     };
     lines(text).map(read).collect()

@@ -11,9 +11,8 @@ const LEAST_ITERATIONS: usize = 100;
 /// The most resamples: more change no digit that is shown.
 const MOST_ITERATIONS: usize = 1_000_000;
 
-/// How runs are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ComparisonSettings {
+pub(crate) struct ComparisonSettings {
     pub capture: CaptureWeights,
     pub trials: TrialsWeights,
     pub bootstrap: Bootstrap,
@@ -23,7 +22,7 @@ pub struct ComparisonSettings {
 
 impl ComparisonSettings {
     /// As the variables of the environment say. What is no number, or none that makes sense, is as if it were not said.
-    pub fn of(environment: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(environment: &BTreeMap<String, String>) -> Self {
         let mut settings = Self::default();
         let Self { capture, trials, bootstrap, warnings } = &mut settings;
         let mut weight = |name: &str, of_capture: Option<&mut f64>, of_trials: Option<&mut f64>| {

@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::words::fixed;
 use evalrs_base::random::SplitMix;
 
-/// The seed of resampling.
 const SEED: u64 = 0;
 
 /// The value below which a share of the sorted values lies; 0 of none.
@@ -15,7 +14,6 @@ pub(crate) fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(at.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
-/// The values in order.
 pub(crate) fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -55,19 +53,17 @@ impl LatencyStats {
 
 /// An interval: its lower and its upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Interval(pub f64, pub f64);
+pub(crate) struct Interval(pub f64, pub f64);
 
 impl Interval {
     /// With so many decimals.
-    pub fn shown(self, decimals: usize) -> String {
+    pub(crate) fn shown(self, decimals: usize) -> String {
         format!("[{}, {}]", fixed(self.0, decimals), fixed(self.1, decimals))
     }
 }
 
-/// Draws resamples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bootstrap {
-    /// How many resamples are drawn.
+pub(crate) struct Bootstrap {
     pub iterations: usize,
 }
 
@@ -103,7 +99,7 @@ impl Bootstrap {
     }
 
     /// The interval of the mean.
-    pub fn interval(self, values: &[f64]) -> Interval {
+    pub(crate) fn interval(self, values: &[f64]) -> Interval {
         self.resample(values, |mean| mean).interval
     }
 }

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use super::capture::LatencyInterval;
 use super::statistics::{Bootstrap, Interval, LatencyStats, mean, percentile, sorted};
 use super::{
-    ComparedRun, Matchup, Matchups, PairwiseWins, RunRank, id, pairwise, ranked, winner,
-    write_pairwise, write_table,
+    ComparedRun, Matchup, Matchups, PairwiseWins, RunRank, id, label, of_each, pairwise, ranked,
+    winner, write_pairwise, write_table,
 };
-use crate::lines::JsonRecord;
+use crate::lines::{JsonRecord, members_of};
 use crate::words::fixed;
 use evalrs_base::ordered_map::OrderedMap;
 
@@ -18,7 +18,7 @@ const FLAKIEST: usize = 10;
 
 /// What counts how much for the weighted strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrialsWeights {
+pub(crate) struct TrialsWeights {
     pub capability: f64,
     pub reliability: f64,
     pub consistency: f64,
@@ -77,31 +77,27 @@ pub(crate) fn rank_statistical(matchup: &Matchup<'_>, bootstrap: Bootstrap) -> V
 
 /// What a comparison grader of somebody's own is handed.
 pub(crate) fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun]) -> Value {
-    let take = |record: &JsonRecord, names: &[&str]| -> Map<String, Value> {
-        let member = |name: &&str| Some(((*name).to_owned(), record.get(*name)?.clone()));
-        names.iter().filter_map(member).collect()
-    };
     let contestants = matchup.contestants.iter().map(|one| {
         let names = ["passRate", "passAtK", "passExpK", "k", "trials"];
-        (runs[one.run].label.clone(), Value::Object(take(one.record, &names)))
+        (label(runs, one.run), Value::Object(members_of(one.record, &names)))
     });
     let contestants: Map<String, Value> = contestants.collect();
     let first = matchup.contestants.first();
-    let mut input = first.map(|one| take(one.record, &["id", "input", "hint"])).unwrap_or_default();
+    let mut input =
+        first.map(|one| members_of(one.record, &["id", "input", "hint"])).unwrap_or_default();
     input.insert("runs".to_owned(), json!(contestants));
     Value::Object(input)
 }
 
-/// A comparison of runs of trials.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TrialsComparison {
+pub(crate) struct TrialsComparison {
     meta: TrialsMeta,
-    capability: OrderedMap<Capability>,
-    reliability: OrderedMap<Reliability>,
+    capability: OrderedMap<Spread>,
+    reliability: OrderedMap<Spread>,
     flakiness: OrderedMap<Flakiness>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    quality: Option<OrderedMap<TrialQuality>>,
+    quality: Option<OrderedMap<Spread>>,
     performance: OrderedMap<TrialPerformance>,
     head_to_head: TrialsHeadToHead,
     per_prompt: Vec<ComparedTrials>,
@@ -117,9 +113,10 @@ struct TrialsMeta {
     input_format: &'static str,
 }
 
-/// A value of every prompt of a run: its mean and its spread over the prompts.
+/// A value of every prompt or trial of a run: its mean and its spread.
 #[derive(Clone, Debug)]
 struct Spread {
+    metric: SpreadMetric,
     average: f64,
     median: f64,
     p25: f64,
@@ -127,10 +124,22 @@ struct Spread {
     interval: Option<Interval>,
 }
 
+/// What a spread is of: what it says of itself, and what its names end with.
+#[derive(Clone, Copy, Debug)]
+struct SpreadMetric {
+    kind: Option<&'static str>,
+    name: &'static str,
+}
+
+const CAPABILITY: SpreadMetric = SpreadMetric { kind: None, name: "PassAtK" };
+const RELIABILITY: SpreadMetric = SpreadMetric { kind: Some("trial"), name: "PassExpK" };
+const QUALITY: SpreadMetric = SpreadMetric { kind: Some("trial"), name: "Score" };
+
 impl Spread {
-    fn of(values: &[f64], intervals: Option<Bootstrap>) -> Self {
+    fn of(metric: SpreadMetric, values: &[f64], intervals: Option<Bootstrap>) -> Self {
         let sorted = sorted(values.iter().copied());
         Self {
+            metric,
             average: mean(values),
             median: percentile(&sorted, 0.5),
             p25: percentile(&sorted, 0.25),
@@ -147,44 +156,19 @@ impl Spread {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Capability(Spread);
-
-#[derive(Clone, Debug)]
-struct Reliability(Spread);
-
-#[derive(Clone, Debug)]
-struct TrialQuality(Spread);
-
-impl Serialize for Capability {
+impl Serialize for Spread {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        spread_json(&self.0, None, "PassAtK").serialize(to)
+        let Self { metric: SpreadMetric { kind, name }, average, median, p25, p75, interval } =
+            self;
+        let mut members = Map::new();
+        members.extend(kind.map(|kind| ("type".to_owned(), json!(kind))));
+        for (part, value) in [("avg", average), ("median", median), ("p25", p25), ("p75", p75)] {
+            members.insert(format!("{part}{name}"), json!(value));
+        }
+        let intervals = interval.map(|interval| json!({format!("avg{name}"): interval}));
+        members.extend(intervals.map(|intervals| ("confidenceIntervals".to_owned(), intervals)));
+        members.serialize(to)
     }
-}
-
-impl Serialize for Reliability {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        spread_json(&self.0, Some("trial"), "PassExpK").serialize(to)
-    }
-}
-
-impl Serialize for TrialQuality {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        spread_json(&self.0, Some("trial"), "Score").serialize(to)
-    }
-}
-
-/// A spread under the names that its metric has.
-fn spread_json(spread: &Spread, kind: Option<&str>, metric: &str) -> Value {
-    let Spread { average, median, p25, p75, interval } = spread;
-    let mut members = Map::new();
-    members.extend(kind.map(|kind| ("type".to_owned(), json!(kind))));
-    for (name, value) in [("avg", average), ("median", median), ("p25", p25), ("p75", p75)] {
-        members.insert(format!("{name}{metric}"), json!(value));
-    }
-    let intervals = interval.map(|interval| json!({format!("avg{metric}"): interval}));
-    members.extend(intervals.map(|intervals| ("confidenceIntervals".to_owned(), intervals)));
-    Value::Object(members)
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -246,6 +230,11 @@ pub(crate) fn compare(
     let reliability = best(pass_exp_k);
     let overall: Vec<Option<usize>> = ranks.iter().map(|ranks| winner(ranks)).collect();
     let first = runs.iter().flat_map(|run| &run.records).next();
+    let spread = |metric, of: fn(&JsonRecord) -> f64| {
+        of_each(runs, |records| {
+            Spread::of(metric, &records.iter().map(of).collect::<Vec<_>>(), intervals)
+        })
+    };
     TrialsComparison {
         meta: TrialsMeta {
             generated_at: generated_at.to_owned(),
@@ -254,8 +243,8 @@ pub(crate) fn compare(
             trials_per_prompt: first.and_then(|record| record.get("k")?.as_f64()).unwrap_or(0.0),
             input_format: "trials",
         },
-        capability: of_each(runs, |records| Capability(spread(records, pass_at_k, intervals))),
-        reliability: of_each(runs, |records| Reliability(spread(records, pass_exp_k, intervals))),
+        capability: spread(CAPABILITY, pass_at_k),
+        reliability: spread(RELIABILITY, pass_exp_k),
         flakiness: of_each(runs, flakiness_of),
         quality: quality(runs, intervals),
         performance: of_each(runs, |records| performance(records, intervals)),
@@ -266,18 +255,6 @@ pub(crate) fn compare(
             overall: pairwise(runs, &overall),
         },
     }
-}
-
-fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> OrderedMap<T> {
-    OrderedMap(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
-}
-
-fn spread(
-    records: &[JsonRecord],
-    of: fn(&JsonRecord) -> f64,
-    intervals: Option<Bootstrap>,
-) -> Spread {
-    Spread::of(&records.iter().map(of).collect::<Vec<_>>(), intervals)
 }
 
 /// Whose value is the highest, if it is so alone.
@@ -307,16 +284,12 @@ fn flakiness_of(records: &[JsonRecord]) -> Flakiness {
 }
 
 /// The scores of all trials, of the runs that have some.
-fn quality(runs: &[ComparedRun], intervals: Option<Bootstrap>) -> Option<OrderedMap<TrialQuality>> {
+fn quality(runs: &[ComparedRun], intervals: Option<Bootstrap>) -> Option<OrderedMap<Spread>> {
     let of_run = |run: &ComparedRun| {
-        let scores: Vec<f64> = run
-            .records
-            .iter()
-            .flat_map(trials)
-            .filter_map(|trial| trial["score"].as_f64())
-            .collect();
-        let quality = (!scores.is_empty()).then(|| TrialQuality(Spread::of(&scores, intervals)));
-        quality.map(|quality| (run.label.clone(), quality))
+        let trials = run.records.iter().flat_map(trials);
+        let scores: Vec<f64> = trials.filter_map(|trial| trial["score"].as_f64()).collect();
+        let is_scored = !scores.is_empty();
+        is_scored.then(|| (run.label.clone(), Spread::of(QUALITY, &scores, intervals)))
     };
     let quality: Vec<_> = runs.iter().filter_map(of_run).collect();
     (!quality.is_empty()).then_some(OrderedMap(quality))
@@ -340,26 +313,17 @@ fn per_prompt(
     capability: &[Option<usize>],
     reliability: &[Option<usize>],
 ) -> Vec<ComparedTrials> {
-    let label = |run: usize| runs.get(run).map_or_else(String::new, |run| run.label.clone());
-    let prompt = |(at, matchup): (usize, &Matchup<'_>)| {
-        let of_each = |of: fn(&JsonRecord) -> f64| {
-            OrderedMap(
-                matchup.contestants.iter().map(|one| (label(one.run), of(one.record))).collect(),
-            )
-        };
-        ComparedTrials {
-            id: matchup.id.to_owned(),
-            capability_winner: capability[at].map(label),
-            reliability_winner: reliability[at].map(label),
-            pass_at_k: of_each(pass_at_k),
-            pass_exp_k: of_each(pass_exp_k),
-            flakiness: of_each(flakiness),
-        }
+    let prompt = |(at, matchup): (usize, &Matchup<'_>)| ComparedTrials {
+        id: matchup.id.to_owned(),
+        capability_winner: capability[at].map(|run| label(runs, run)),
+        reliability_winner: reliability[at].map(|run| label(runs, run)),
+        pass_at_k: matchup.of_each(runs, pass_at_k),
+        pass_exp_k: matchup.of_each(runs, pass_exp_k),
+        flakiness: matchup.of_each(runs, flakiness),
     };
     matchups.compared.iter().enumerate().map(prompt).collect()
 }
 
-/// The comparison for people.
 pub(crate) fn markdown(comparison: &TrialsComparison) -> String {
     let TrialsMeta { generated_at, runs, prompt_count, trials_per_prompt, .. } = &comparison.meta;
     let mut text = format!(
@@ -367,42 +331,27 @@ pub(crate) fn markdown(comparison: &TrialsComparison) -> String {
          Prompts: {prompt_count} | Trials per prompt: {trials_per_prompt}\n\n",
         runs.join(", ")
     );
-    let spreads = |all: &[(String, &Spread)]| -> Vec<Vec<String>> {
-        all.iter().map(|(label, spread)| spread.row(label)).collect()
-    };
-    let capability: Vec<_> =
-        comparison.capability.0.iter().map(|(label, one)| (label.clone(), &one.0)).collect();
-    let reliability: Vec<_> =
-        comparison.reliability.0.iter().map(|(label, one)| (label.clone(), &one.0)).collect();
-    let has_intervals = capability.iter().any(|(_, spread)| spread.interval.is_some());
-    let plain = ["Run", "Avg", "Median", "P25", "P75"];
-    let wide = ["Run", "Avg", "95% CI", "Median", "P25", "P75"];
-    let head: &[&str] = if has_intervals { &wide } else { &plain };
-    text.push_str("## Capability (passAtK)\n\n");
-    write_table(&mut text, head, &spreads(&capability));
-    text.push_str("## Reliability (passExpK)\n\n");
-    write_table(&mut text, head, &spreads(&reliability));
-    text.push_str("## Flakiness\n\n");
-    let flaky = |(label, one): &(String, Flakiness)| {
-        vec![
-            label.clone(),
-            fixed(one.average, 3),
-            fixed(one.median, 3),
-            one.flaky_prompt_count.to_string(),
-        ]
-    };
-    let rows: Vec<_> = comparison.flakiness.0.iter().map(flaky).collect();
-    write_table(&mut text, &["Run", "Avg", "Median", "Flaky Prompts"], &rows);
-    if let Some(quality) = &comparison.quality {
-        let quality: Vec<_> =
-            quality.0.iter().map(|(label, one)| (label.clone(), &one.0)).collect();
-        text.push_str("## Quality (Scores)\n\n");
-        let head: &[&str] = if has_intervals {
-            &["Run", "Avg Score", "95% CI", "Median", "P25", "P75"]
-        } else {
-            &["Run", "Avg Score", "Median", "P25", "P75"]
+    let TrialsComparison { capability, reliability, quality, .. } = comparison;
+    let has_intervals = capability.0.iter().any(|(_, spread)| spread.interval.is_some());
+    let write_spreads =
+        |text: &mut String, title: &str, average: &str, all: &OrderedMap<Spread>| {
+            let interval = has_intervals.then_some("95% CI");
+            let head = ["Run", average].into_iter().chain(interval).chain(["Median", "P25", "P75"]);
+            text.push_str(title);
+            let rows = all.0.iter().map(|(label, spread)| spread.row(label));
+            write_table(text, &head.collect::<Vec<_>>(), rows);
         };
-        write_table(&mut text, head, &spreads(&quality));
+    write_spreads(&mut text, "## Capability (passAtK)\n\n", "Avg", capability);
+    write_spreads(&mut text, "## Reliability (passExpK)\n\n", "Avg", reliability);
+    text.push_str("## Flakiness\n\n");
+    let rows = comparison.flakiness.0.iter().map(|(label, one)| {
+        let shown =
+            [fixed(one.average, 3), fixed(one.median, 3), one.flaky_prompt_count.to_string()];
+        [label.clone()].into_iter().chain(shown).collect()
+    });
+    write_table(&mut text, &["Run", "Avg", "Median", "Flaky Prompts"], rows);
+    if let Some(quality) = quality {
+        write_spreads(&mut text, "## Quality (Scores)\n\n", "Avg Score", quality);
     }
     write_performance(&mut text, &comparison.performance, has_intervals);
     text.push_str("## Head-to-Head\n\n");
@@ -418,7 +367,7 @@ fn write_performance(to: &mut String, all: &OrderedMap<TrialPerformance>, has_in
     let mut head = vec!["Run", "P50 (ms)", "P90 (ms)", "P99 (ms)", "Mean (ms)"];
     head.extend(has_intervals.then_some("95% CI"));
     head.push("Total (ms)");
-    let row = |(label, one): &(String, TrialPerformance)| {
+    let rows = all.0.iter().map(|(label, one)| {
         let LatencyStats { p50, p90, p99, mean, .. } = one.latency;
         let mut row = vec![label.clone()];
         row.extend([p50, p90, p99, mean].map(|value| fixed(value, 0)));
@@ -428,8 +377,7 @@ fn write_performance(to: &mut String, all: &OrderedMap<TrialPerformance>, has_in
         }
         row.push(fixed(one.total_duration, 0));
         row
-    };
-    let rows: Vec<_> = all.0.iter().map(row).collect();
+    });
     to.push_str("## Performance (Latency)\n\n");
-    write_table(to, &head, &rows);
+    write_table(to, &head, rows);
 }

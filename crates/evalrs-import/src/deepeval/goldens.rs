@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::shared::{answered, field, no_cases, put, stem};
+use super::shared::{field, no_cases, put, row_with_id, stem, text_in};
 use super::turns::{self, CaseConversation, CaseMessages};
-use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
-use crate::reading::{self, Record, ends_in, has_keys};
+use crate::graders::answered;
+use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use crate::reading::{self, PlacedValue, ends_in, has_keys};
 
 /// What stands between the parts of a list in a cell.
 const DELIMITER: char = '|';
@@ -22,13 +22,11 @@ pub(super) fn is_dataset(head: &str) -> bool {
         || has_keys(head, &["scenario", "turns", "expected_outcome", "user_description"])
 }
 
-/// A dataset.
 pub(super) struct Goldens {
     path: String,
-    records: Vec<Record>,
+    records: Vec<PlacedValue>,
 }
 
-/// Reads a dataset.
 pub(super) fn read(path: &str, text: &str) -> Result<Goldens, ImportError> {
     let is_table = ends_in(path, "csv") || !text.trim_start().starts_with(['[', '{']);
     let records = if is_table { table(path, text)? } else { reading::records(path, text)? };
@@ -36,7 +34,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Goldens, ImportError> {
 }
 
 /// The rows of a table as objects; cells that hold lists or mappings are read as JSON.
-fn table(path: &str, text: &str) -> Result<Vec<Record>, ImportError> {
+fn table(path: &str, text: &str) -> Result<Vec<PlacedValue>, ImportError> {
     const JSON: [&str; 6] = [
         "turns",
         "tools_called",
@@ -45,12 +43,8 @@ fn table(path: &str, text: &str) -> Result<Vec<Record>, ImportError> {
         "custom_column_key_values",
         "expectations",
     ];
-    let unreadable = |error: csv::Error| {
-        ImportError::unreadable(
-            format!("cannot read `{path}`: {error}"),
-            "name a dataset that `save_as` wrote",
-        )
-    };
+    let unreadable =
+        |error: csv::Error| ImportError::unread(path, error, "name a dataset that `save_as` wrote");
     let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let headers = table.headers().map_err(unreadable)?.clone();
     let mut records = Vec::new();
@@ -62,7 +56,8 @@ fn table(path: &str, text: &str) -> Result<Vec<Record>, ImportError> {
             let parsed = JSON.contains(&name).then(|| serde_json::from_str(cell).ok()).flatten();
             value.insert(name.to_owned(), parsed.unwrap_or_else(|| Value::from(cell)));
         }
-        records.push(Record { value: Value::Object(value), line });
+        let place = SourcePlace::new(path, line);
+        records.push(PlacedValue { value: Value::Object(value), place });
     }
     Ok(records)
 }
@@ -72,25 +67,21 @@ impl Goldens {
     pub(super) fn add(self, file: &str, imported: &mut ImportedSource) -> Result<(), ImportError> {
         let mut rows = Vec::new();
         let mut ids = BTreeSet::new();
-        for Record { value, line } in &self.records {
-            let place = SourcePlace::new(&self.path, *line);
+        for PlacedValue { value, place } in self.records {
             if !value.is_object() {
                 imported.leave_out("goldens", place, "a golden", "it is not an object");
                 continue;
             }
             let number = rows.len() + 1;
-            let named =
-                field(value, &["name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
+            let named = text_in(&value, "name");
             let mut id = named.map_or_else(|| format!("golden-{number}"), str::to_owned);
             while !ids.insert(id.clone()) {
                 id = format!("{id}-{number}");
             }
-            let mut row = Map::new();
-            row.insert("id".to_owned(), Value::from(id.as_str()));
-            match fill(&mut row, value) {
-                Ok(()) => {
+            match golden_row(&id, &value) {
+                Ok(row) => {
                     imported.count("goldens");
-                    rows.push(Value::Object(row));
+                    rows.push(row);
                 }
                 Err(why) => imported.leave_out("goldens", place, format!("the golden `{id}`"), why),
             }
@@ -99,31 +90,27 @@ impl Goldens {
             return Err(no_cases(&self.path));
         }
         imported.note("A dataset says no score, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders), and a target (docs/targets.md) for rows whose output is null.");
-        let name = if file == ONLY_SUITE { stem(&self.path) } else { file.to_owned() };
-        imported.suites.push(ImportedSuite {
-            file: file.to_owned(),
-            suite: json!({"name": name, "graders": {"answered": answered()}}),
-            rows,
-            ..ImportedSuite::default()
-        });
+        let name = if file == ONLY_SUITE { stem(&self.path) } else { file };
+        let suite = json!({"name": name, "graders": {"answered": answered("final_output")}});
+        imported.add_suite(file, suite, rows);
         Ok(())
     }
 }
 
-/// Fills a row with what a golden says.
-fn fill(row: &mut Map<String, Value>, golden: &Value) -> Result<(), &'static str> {
+fn golden_row(id: &str, golden: &Value) -> Result<Value, &'static str> {
+    let mut row = row_with_id(id);
     if golden.get("scenario").is_some() {
-        conversation(row, golden)?;
+        conversation(&mut row, golden)?;
     } else {
-        question(row, golden)?;
+        question(&mut row, golden)?;
     }
     for name in ["context", "retrieval_context"] {
-        put(row, name, field(golden, &[name]).map(list).as_ref());
+        put(&mut row, name, field(golden, &[name]).map(list).as_ref());
     }
-    put(row, "metadata", field(golden, &["additional_metadata", "additionalMetadata"]));
+    put(&mut row, "metadata", field(golden, &["additional_metadata", "additionalMetadata"]));
     let expected =
         turns::expected(turns::calls(field(golden, &["expected_tools", "expectedTools"])));
-    put(row, "expected_tools", expected.as_ref());
+    put(&mut row, "expected_tools", expected.as_ref());
     for name in [
         "comments",
         "source_file",
@@ -134,9 +121,9 @@ fn fill(row: &mut Map<String, Value>, golden: &Value) -> Result<(), &'static str
         "user_description",
         "scenario",
     ] {
-        put(row, name, field(golden, &[name]));
+        put(&mut row, name, field(golden, &[name]));
     }
-    Ok(())
+    Ok(Value::Object(row))
 }
 
 fn question(row: &mut Map<String, Value>, golden: &Value) -> Result<(), &'static str> {

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::rows::MetricColumn;
 use super::shared::field;
 use super::test_run::TestRun;
+use crate::graders::{JudgeModel, recorded_score, unknown_provider};
 use crate::imported::ImportedSource;
-use crate::reading::{JudgeModel, beginning};
+use crate::reading::beginning;
 
-/// The graders of a suite.
 #[derive(Default)]
 pub(super) struct MetricGraders {
     pub plain: Map<String, Value>,
@@ -26,48 +26,48 @@ pub(super) fn graders(
     let mut graders = MetricGraders::default();
     for column in columns {
         let MetricColumn { name, key, .. } = column;
-        let is_everywhere = rows.len() == column.measured.len();
-        let only = || Value::from(format!("has(row.deepeval.metrics.{key})"));
-        let mut grader = recorded(run, column, imported);
-        if column.measured.iter().any(|data| field(data, &["flaky"]) == Some(&Value::Bool(true))) {
+        let recorded = recorded(run, column, imported);
+        if column.is_flagged("flaky") {
             imported.note(format!(
                 "`{name}` is marked as flaky, so DeepEval lets it decide of no test case; `{key}_recorded` repeats its verdicts all the same."
             ));
         }
-        if !is_everywhere {
-            grader["only"] = only();
-        }
-        graders.plain.insert(format!("{key}_recorded"), grader);
-        match mapped(rows, column) {
-            Ok(MappedMetric::Grader(mut grader)) => {
-                if !is_everywhere {
-                    grader["only"] = only();
-                }
-                graders.plain.insert(key.clone(), grader);
+        let somewhere = |mut grader: Value| {
+            if rows.len() != column.measured.len() {
+                grader["only"] = json!(format!("has(row.deepeval.metrics.{key})"));
             }
-            Ok(MappedMetric::Judge(judge)) => {
-                let CriteriaJudge { mut rubric, notes } = *judge;
-                if !is_everywhere {
-                    rubric["only"] = only();
-                }
-                graders.judged.insert(key.clone(), rubric);
-                for note in notes {
-                    imported.note(note);
-                }
+            grader
+        };
+        graders.plain.insert(format!("{key}_recorded"), somewhere(recorded));
+        match mapped(rows, column) {
+            Ok(MappedMetric::Grader(grader)) => {
+                graders.plain.insert(key.clone(), somewhere(grader));
+            }
+            Ok(MappedMetric::Judge { rubric, notes }) => {
+                graders.judged.insert(key.clone(), somewhere(rubric));
+                notes.into_iter().for_each(|note| imported.note(note));
             }
             Err(why) => {
-                imported.leave_out(
-                    "metrics",
-                    run.place_of(name),
-                    format!("the metric `{name}`"),
-                    why,
-                );
+                let what = format!("the metric `{name}`");
+                imported.leave_out("metrics", run.place_of(name), what, why);
                 continue;
             }
         }
         imported.count("metrics");
     }
     graders
+}
+
+impl MetricColumn {
+    /// Whether a measurement has a flag.
+    fn is_flagged(&self, flag: &str) -> bool {
+        self.measured.iter().any(|data| data.get(flag) == Some(&Value::Bool(true)))
+    }
+
+    /// The first text that measurements have under this name.
+    fn text(&self, name: &str) -> Option<&str> {
+        self.measured.iter().find_map(|data| data.get(name)?.as_str())
+    }
 }
 
 /// A grader that repeats what a metric said: score, verdict and reason. Where it failed to measure there is no score, and the
@@ -84,12 +84,11 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource)
             path("score")
         );
         imported.leave_out("scores", run.place_of(name), format!("the scores of `{name}`"), why);
-        let config = json!({"path": path("success"), "rationale": path("reason")});
-        return json!({"kind": "tool", "function": "recorded_score", "config": config});
+        return recorded_score(json!({"path": path("success"), "rationale": path("reason")}));
     }
-    let config =
-        json!({"path": path("score"), "pass": path("success"), "rationale": path("reason")});
-    let mut grader = json!({"kind": "tool", "function": "recorded_score", "config": config});
+    let mut grader = recorded_score(
+        json!({"path": path("score"), "pass": path("success"), "rationale": path("reason")}),
+    );
     match MetricThreshold::of(measured) {
         MetricThreshold::Reached(threshold) => grader["pass_threshold"] = json!(threshold),
         MetricThreshold::None => {
@@ -114,16 +113,15 @@ enum MetricThreshold {
 impl MetricThreshold {
     fn of(measured: &[Value]) -> Self {
         let thresholds: Vec<Option<f64>> =
-            measured.iter().map(|data| field(data, &["threshold"])?.as_f64()).collect();
-        if thresholds.iter().all(Option::is_none)
-            && measured.iter().all(|data| field(data, &["success"]).is_none())
-        {
+            measured.iter().map(|data| data.get("threshold")?.as_f64()).collect();
+        let has_verdicts = measured.iter().any(|data| field(data, &["success"]).is_some());
+        if thresholds.iter().all(Option::is_none) && !has_verdicts {
             return Self::None;
         }
         let Some(threshold) = thresholds.first().copied().flatten() else { return Self::Other };
         let agrees = |data: &Value| {
-            let score = field(data, &["score"]).and_then(Value::as_f64);
-            let success = field(data, &["success"]).and_then(Value::as_bool);
+            let score = data.get("score").and_then(Value::as_f64);
+            let success = data.get("success").and_then(Value::as_bool);
             score.zip(success).is_none_or(|(score, success)| (score >= threshold) == success)
         };
         let is_one = thresholds.iter().all(|other| *other == Some(threshold));
@@ -138,13 +136,11 @@ impl MetricThreshold {
 /// What became of a metric that evalrs can do itself.
 enum MappedMetric {
     Grader(Value),
-    Judge(Box<CriteriaJudge>),
-}
-
-/// A rubric, and what a person has to know of it.
-struct CriteriaJudge {
-    rubric: Value,
-    notes: Vec<String>,
+    /// A rubric, and what a person has to know of it.
+    Judge {
+        rubric: Value,
+        notes: Vec<String>,
+    },
 }
 
 /// A metric as a grader, or what it was and why there is none.
@@ -154,16 +150,15 @@ fn mapped(rows: &[Value], column: &MetricColumn) -> Result<MappedMetric, String>
     let measured = || rows.iter().filter(of_row);
     if name == "Exact Match" {
         return if measured().all(|row| row.get("ground_truth").is_some()) {
-            let grader =
-                json!({"kind": "tool", "function": "exact_match", "extractor": "final_output"});
-            Ok(MappedMetric::Grader(grader))
+            Ok(MappedMetric::Grader(
+                json!({"kind": "tool", "function": "exact_match", "extractor": "final_output"}),
+            ))
         } else {
             Err("some test cases have no expected output, which it compares with".to_owned())
         };
     }
-    let logs: Vec<&str> =
-        column.measured.iter().filter_map(|data| field(data, &["verboseLogs"])?.as_str()).collect();
-    let mut criteria: Vec<Criteria> = logs.iter().filter_map(|log| Criteria::read(log)).collect();
+    let logs = column.measured.iter().filter_map(|data| data.get("verboseLogs")?.as_str());
+    let mut criteria: Vec<Criteria> = logs.filter_map(Criteria::read).collect();
     criteria.dedup();
     if let Some(first) = criteria.first() {
         if measured().any(|row| row.get("messages").is_some() && row.get("tools_called").is_none())
@@ -175,22 +170,26 @@ fn mapped(rows: &[Value], column: &MetricColumn) -> Result<MappedMetric, String>
         }
         let one = first.in_common(&criteria)?;
         let has_reference = measured().all(|row| row.get("ground_truth").is_some());
-        return Ok(MappedMetric::Judge(Box::new(one.judge(column, has_reference))));
+        return Ok(one.judge(column, has_reference));
     }
-    let model = column.measured.iter().find_map(|data| field(data, &["evaluationModel"])?.as_str());
-    let told = "; what it said is taken over";
     let why = match name {
-        "Pattern Match" => "the run does not say whether it minds case: `regex_match` has a `pattern`".to_owned(),
-        "Tool Correctness" | "Argument Correctness" => {
-            "the run does not say how it compares calls: `tool_calls_match` with `path: expected_tools` has modes for that".to_owned()
+        "Pattern Match" => {
+            "the run does not say whether it minds case: `regex_match` has a `pattern`"
         }
-        "Json Correctness" => "the run does not hold its schema: `json_schema` takes one".to_owned(),
-        _ => match model {
-            Some(model) => format!("it asks `{model}` in prompts of DeepEval that the run does not hold: write a rubric"),
-            None => "it is a program that the run does not hold: `file.py:name` makes a grader of one".to_owned(),
+        "Tool Correctness" | "Argument Correctness" => {
+            "the run does not say how it compares calls: `tool_calls_match` with `path: expected_tools` has modes for that"
+        }
+        "Json Correctness" => "the run does not hold its schema: `json_schema` takes one",
+        _ => match column.text("evaluationModel") {
+            Some(model) => &format!(
+                "it asks `{model}` in prompts of DeepEval that the run does not hold: write a rubric"
+            ),
+            None => {
+                "it is a program that the run does not hold: `file.py:name` makes a grader of one"
+            }
         },
     };
-    Err(format!("{why}{told}"))
+    Err(format!("{why}; what it said is taken over"))
 }
 
 /// What a judge goes by, as it stands in the logs of its metric.
@@ -226,26 +225,19 @@ impl Criteria {
     /// What all test cases were judged by: steps that a model made may differ between them, and then the criteria remain.
     fn in_common(&self, all: &[Self]) -> Result<Self, String> {
         let same = all.iter().all(|other| other.text == self.text && other.ranges == self.ranges);
-        let steps = if all.iter().all(|other| other.steps == self.steps) {
-            self.steps.clone()
-        } else {
-            Vec::new()
-        };
+        let is_same = all.iter().all(|other| other.steps == self.steps);
+        let steps = if is_same { self.steps.clone() } else { Vec::new() };
         let common = Self { steps, ..self.clone() };
         let is_anything = common.text.is_some() || !common.steps.is_empty();
-        if common.names_fields() {
-            Err(format!(
-                "its criteria hold placeholders of rubrics: `{}`; what it said is taken over",
-                self.short()
-            ))
+        let why = if common.names_fields() {
+            "hold placeholders of rubrics:"
         } else if same && is_anything {
-            Ok(common)
+            return Ok(common);
         } else {
-            Err(format!(
-                "its criteria differ between test cases, such as `{}`; what it said is taken over",
-                self.short()
-            ))
-        }
+            "differ between test cases, such as"
+        };
+        let short = self.short();
+        Err(format!("its criteria {why} `{short}`; what it said is taken over"))
     }
 
     /// Whether a rubric with these words would show more than they say.
@@ -261,10 +253,9 @@ impl Criteria {
     }
 
     /// A rubric with these words.
-    fn judge(&self, column: &MetricColumn, has_reference: bool) -> CriteriaJudge {
+    fn judge(&self, column: &MetricColumn, has_reference: bool) -> MappedMetric {
         let MetricColumn { name, key, measured } = column;
-        let is_strict =
-            measured.iter().any(|data| field(data, &["strictMode"]) == Some(&Value::Bool(true)));
+        let is_strict = column.is_flagged("strictMode");
         let mut prompt = "Rate the answer.\n".to_owned();
         if let Some(criteria) = &self.text {
             prompt.extend(["\nCriteria:\n", criteria, "\n"]);
@@ -281,60 +272,39 @@ impl Criteria {
         if is_strict {
             prompt += "\nScore 1 if it meets all of this, else 0.\n";
         }
-        prompt += "\nQuestion:\n{input}\n";
-        if has_reference {
-            prompt += "\nExpected answer:\n{ground_truth}\n";
-        }
-        prompt += "\nAnswer:\n{submission}\n";
+        let (expected, shown) = if has_reference {
+            ("Expected answer:\n{ground_truth}\n\n", "question, expected answer and answer")
+        } else {
+            ("", "question and answer")
+        };
+        prompt.extend(["\nQuestion:\n{input}\n\n", expected, "Answer:\n{submission}\n"]);
         let mut rubric = json!({"kind": "rubric", "prompt": prompt, "extractor": "final_output"});
         if !is_strict {
             rubric["scale"] = json!({"min": 0, "max": 10});
         }
-        let shown = if has_reference {
-            "question, expected answer and answer"
-        } else {
-            "question and answer"
-        };
         let mut notes = vec![format!(
             "`{name}` asks a judge, so it stands in the suite `judged`, with the criteria and steps of the run. The run does not say which fields the judge of DeepEval was shown: the rubric shows {shown}. `evalrs agree judged.yaml {key} row.deepeval.metrics.{key}.score` compares both."
         )];
-        let model = measured.iter().find_map(|data| field(data, &["evaluationModel"])?.as_str());
-        notes.extend(model.and_then(|model| set_model(&mut rubric, model, name)));
+        if let Some(told) = column.text("evaluationModel") {
+            let model = judge_model(told);
+            model.put_into(&mut rubric);
+            notes.extend(model.is_elsewhere.then(|| unknown_provider(told, name)));
+        }
         if let MetricThreshold::Reached(threshold) = MetricThreshold::of(measured) {
             rubric["pass_threshold"] = json!(threshold);
         }
-        CriteriaJudge { rubric, notes }
+        MappedMetric::Judge { rubric, notes }
     }
 }
 
-/// Sets the model of a rubric; a note where whoever runs it must say more.
-fn set_model(rubric: &mut Value, told: &str, metric: &str) -> Option<String> {
-    // DeepEval says the provider behind the name, but of OpenAI.
-    let (name, provider) = match told.strip_suffix(')').and_then(|told| told.split_once(" (")) {
-        Some((name, "Anthropic")) => (name, Some("anthropic")),
-        Some((name, "Gemini")) => (name, Some("google")),
-        Some((name, _)) => (name, None),
-        None => {
-            let JudgeModel { model, provider, is_elsewhere } = JudgeModel::of(told);
-            rubric["model"] = Value::from(model.as_str());
-            if let Some(provider) = provider {
-                rubric["provider"] = Value::from(provider);
-            }
-            return is_elsewhere.then(|| elsewhere(told, metric));
-        }
+/// The model of a judge. `DeepEval` says the provider behind the name, but of OpenAI.
+fn judge_model(told: &str) -> JudgeModel {
+    let named = told.strip_suffix(')').and_then(|told| told.split_once(" ("));
+    let Some((name, provider)) = named else { return JudgeModel::of(told) };
+    let provider = match provider {
+        "Anthropic" => Some("anthropic"),
+        "Gemini" => Some("google"),
+        _ => None,
     };
-    rubric["model"] = Value::from(name);
-    match provider {
-        Some(provider) => {
-            rubric["provider"] = Value::from(provider);
-            None
-        }
-        None => Some(elsewhere(told, metric)),
-    }
-}
-
-fn elsewhere(model: &str, metric: &str) -> String {
-    format!(
-        "The judge `{model}` of `{metric}` is at no provider that evalrs knows by that name: say `base_url`, or another `model`."
-    )
+    JudgeModel { model: name.to_owned(), provider, is_elsewhere: provider.is_none() }
 }

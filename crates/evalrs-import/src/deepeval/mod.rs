@@ -15,13 +15,14 @@ mod turns;
 
 use serde_json::{Value, json};
 
-use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
+use super::graders::{answered, recorded_score};
+use super::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
 use super::reading::{self, GivenNames, has_keys};
 use super::source::{HEAD, ImportSource};
+use goldens::Goldens;
 use metrics::MetricGraders;
 use rows::CaseRows;
-use shared::{answered, no_cases, stem};
+use shared::{no_cases, stem};
 use test_run::TestRun;
 
 /// The whole of a run as `DeepEval` keeps it of the latest one; the other file may hold a link alone.
@@ -53,18 +54,11 @@ fn is_run(head: &str) -> bool {
 /// The files of a folder that are runs or datasets.
 fn own_files(source: &ImportSource<'_>, names: &[String]) -> Vec<String> {
     let holds_latest = names.iter().any(|name| name == LATEST);
-    let begins = |path: &str| {
-        source.bytes(path).is_ok_and(|bytes| {
-            let head = bytes.get(..HEAD).unwrap_or(&bytes);
-            is_own(&String::from_utf8_lossy(head))
-        })
-    };
     // Beside the whole of the latest run, the other file says the same.
     let names = names.iter().filter(|name| !holds_latest || *name != LATEST_OR_LINK);
-    names.map(|name| source.beside(name)).filter(|path| begins(path)).collect()
+    names.map(|name| source.beside(name)).filter(|path| source.begins(path, is_own)).collect()
 }
 
-/// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let paths = match source.list(&source.path) {
         None => vec![source.path.clone()],
@@ -74,18 +68,20 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     let mut names = GivenNames::default();
     let is_only = paths.len() == 1;
     for path in &paths {
-        let read = DeepEvalFile::read(source, path);
-        match read {
-            Ok(file) if is_only => file.add(ONLY_SUITE, &mut imported)?,
-            Ok(file) => {
-                let stem = stem(path);
-                let name = names.give(&stem);
-                if let Err(error) = file.add(&name, &mut imported) {
-                    leave_out_file(path, &error, &mut imported);
-                }
+        let added = DeepEvalFile::read(source, path).and_then(|file| {
+            let name = if is_only { ONLY_SUITE.to_owned() } else { names.give(stem(path)) };
+            match file {
+                DeepEvalFile::Run(run) => run.add(&name, &mut imported),
+                DeepEvalFile::Goldens(goldens) => goldens.add(&name, &mut imported),
             }
+        });
+        match added {
             Err(error) if is_only => return Err(error),
-            Err(error) => leave_out_file(path, &error, &mut imported),
+            Err(error) => {
+                let place = SourcePlace::new(path, 0);
+                imported.leave_out("files", place, "a file", error.message());
+            }
+            Ok(()) => {}
         }
     }
     if imported.suites.is_empty() {
@@ -94,20 +90,10 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     Ok(imported)
 }
 
-fn leave_out_file(path: &str, error: &ImportError, imported: &mut ImportedSource) {
-    let why = match error {
-        ImportError::Unreadable { message, .. } => message.clone(),
-        ImportError::Diagnostics(all) => {
-            all.first().map(|first| first.message.clone()).unwrap_or_default()
-        }
-    };
-    imported.leave_out("files", SourcePlace::new(path, 0), "a file", why);
-}
-
 /// A file that is a run or a dataset.
 enum DeepEvalFile {
     Run(Box<TestRun>),
-    Goldens(goldens::Goldens),
+    Goldens(Goldens),
 }
 
 impl DeepEvalFile {
@@ -117,7 +103,7 @@ impl DeepEvalFile {
         if !is_run(&head) && goldens::is_dataset(&text) {
             return Ok(Self::Goldens(goldens::read(path, &text)?));
         }
-        let value = reading::json(path, &text)?;
+        let mut value = reading::json(path, &text)?;
         if value.get("testRunLink").is_some() && value.get("testRunData").is_none() {
             return Err(ImportError::unreadable(
                 format!("`{path}` holds the link of a run that was uploaded, and not the run"),
@@ -126,20 +112,10 @@ impl DeepEvalFile {
                 ),
             ));
         }
-        let value = match value {
-            Value::Object(mut latest) if latest.contains_key("testRunData") => {
-                latest.remove("testRunData").unwrap_or_default()
-            }
-            value => value,
-        };
-        Ok(Self::Run(Box::new(TestRun { path: path.to_owned(), text, value })))
-    }
-
-    fn add(self, file: &str, imported: &mut ImportedSource) -> Result<(), ImportError> {
-        match self {
-            Self::Run(run) => run.add(file, imported),
-            Self::Goldens(goldens) => goldens.add(file, imported),
+        if let Some(run) = value.get_mut("testRunData").map(Value::take) {
+            value = run;
         }
+        Ok(Self::Run(Box::new(TestRun { path: path.to_owned(), text, value })))
     }
 }
 
@@ -150,33 +126,21 @@ impl TestRun {
         if rows.is_empty() {
             return Err(no_cases(&self.path));
         }
-        let MetricGraders { plain, judged } = metrics::graders(self, &rows, &columns, imported);
-        let mut graders = plain;
+        let MetricGraders { mut plain, judged } = metrics::graders(self, &rows, &columns, imported);
         if verdicts > 0 {
-            let mut verdict = json!({"kind": "tool", "function": "recorded_score", "config": {"path": "deepeval.success"}});
+            let mut verdict = recorded_score(json!({"path": "deepeval.success"}));
             if verdicts < rows.len() {
-                verdict["only"] = Value::from("has(row.deepeval.success)");
+                verdict["only"] = json!("has(row.deepeval.success)");
             }
-            graders.insert("deepeval".to_owned(), verdict);
+            plain.insert("deepeval".to_owned(), verdict);
         }
-        if graders.is_empty() {
+        if plain.is_empty() {
             imported.note("The run says no score, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders).");
-            graders.insert("answered".to_owned(), answered());
+            plain.insert("answered".to_owned(), answered("final_output"));
         }
         self.notes(imported);
-        let suite = json!({"name": self.name(), "graders": graders});
-        imported.suites.push(ImportedSuite {
-            file: file.to_owned(),
-            suite,
-            rows,
-            ..ImportedSuite::default()
-        });
-        if !judged.is_empty() {
-            let name =
-                if file == ONLY_SUITE { "judged".to_owned() } else { format!("{file}.judged") };
-            let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{}, judged anew", self.name()), "graders": judged});
-            imported.suites.push(ImportedSuite { file: name, suite, ..ImportedSuite::default() });
-        }
+        imported.add_suite(file, json!({"name": self.name(), "graders": plain}), rows);
+        imported.add_judged(file, &self.name(), &judged);
         Ok(())
     }
 }

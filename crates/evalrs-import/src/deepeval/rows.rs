@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::shared::{field, put};
+use super::shared::{field, put, row_with_id, text_in};
 use super::test_run::TestRun;
 use super::turns::{self, CaseConversation, CaseMessages};
 use crate::imported::ImportedSource;
-use crate::reading::GivenNames;
+use crate::reading::{self, GivenNames, items_in};
 
-/// The rows of a run.
 pub(super) struct CaseRows {
     pub rows: Vec<Value>,
     /// In the order in which they were met.
@@ -45,6 +44,7 @@ const MEASURED: [[&str; 2]; 10] = [
 pub(super) fn read(run: &TestRun, imported: &mut ImportedSource) -> CaseRows {
     let mut reader = CaseReader {
         run,
+        imported,
         ids: BTreeMap::new(),
         given: BTreeSet::new(),
         names: GivenNames::default(),
@@ -53,23 +53,20 @@ pub(super) fn read(run: &TestRun, imported: &mut ImportedSource) -> CaseRows {
     };
     let mut rows = Vec::new();
     for key in ["testCases", "conversationalTestCases"] {
-        for case in run.value.get(key).and_then(Value::as_array).into_iter().flatten() {
+        for case in items_in(&run.value, key) {
             if !case.is_object() {
-                imported.leave_out(
+                let place = run.place_of(key);
+                reader.imported.leave_out(
                     "test cases",
-                    run.place_of(key),
+                    place,
                     "a test case",
                     "it is not an object",
                 );
                 continue;
             }
-            let row = if key == "testCases" {
-                reader.single(case, imported)
-            } else {
-                reader.several(case, imported)
-            };
+            let row = if key == "testCases" { reader.single(case) } else { reader.several(case) };
             if let Some(row) = row {
-                imported.count("test cases");
+                reader.imported.count("test cases");
                 rows.push(row);
             }
         }
@@ -77,13 +74,7 @@ pub(super) fn read(run: &TestRun, imported: &mut ImportedSource) -> CaseRows {
     CaseRows { rows, columns: reader.columns, verdicts: reader.verdicts }
 }
 
-/// The same name again with the same question is another trial of it.
-#[derive(Default)]
-struct KnownName {
-    questions: Vec<KnownQuestion>,
-}
-
-/// A question that was asked under a name.
+/// A question that was asked under a name: the same again is another trial of it.
 struct KnownQuestion {
     input: Value,
     id: String,
@@ -92,27 +83,22 @@ struct KnownQuestion {
 
 struct CaseReader<'a> {
     run: &'a TestRun,
-    ids: BTreeMap<String, KnownName>,
+    imported: &'a mut ImportedSource,
+    /// The questions by the names of their test cases.
+    ids: BTreeMap<String, Vec<KnownQuestion>>,
     given: BTreeSet<String>,
     names: GivenNames,
     columns: Vec<MetricColumn>,
     verdicts: usize,
 }
-
 impl CaseReader<'_> {
-    fn single(&mut self, case: &Value, imported: &mut ImportedSource) -> Option<Value> {
+    fn single(&mut self, case: &Value) -> Option<Value> {
         let input = field(case, &["input"]).cloned().unwrap_or_else(|| Value::from(""));
         let name = name_of(case);
-        if !input.is_string() {
-            let what = format!("the test case `{name}`");
-            imported.leave_out(
-                "test cases",
-                self.run.place_of(&name),
-                what,
-                "its input is not a text",
-            );
+        let Some(asked) = input.as_str() else {
+            self.leave_out(&name, "the test case", "its input is not a text");
             return None;
-        }
+        };
         let mut row = self.identified(&name, &input);
         row.insert("input".to_owned(), input.clone());
         let output = field(case, &["actualOutput"]).cloned().unwrap_or_default();
@@ -121,7 +107,7 @@ impl CaseReader<'_> {
         let called = turns::calls(field(case, &["toolsCalled"]));
         if !called.is_empty() {
             let mut messages = CaseMessages::default();
-            messages.say("user", input.as_str().unwrap_or_default());
+            messages.say("user", asked);
             match messages.call(called) {
                 Ok(()) => {
                     if let Some(answer) = output.as_str() {
@@ -129,7 +115,10 @@ impl CaseReader<'_> {
                     }
                     row.insert("messages".to_owned(), Value::Array(messages.into_list()));
                 }
-                Err(why) => self.leave_out_calls(&name, why, imported),
+                Err(why) => {
+                    let what = format!("the calls of tools of `{name}` as messages");
+                    self.imported.leave_out("test cases", self.run.place_of(&name), what, why);
+                }
             }
             put(&mut row, "tools_called", field(case, &["toolsCalled"]));
         }
@@ -142,19 +131,18 @@ impl CaseReader<'_> {
         ] {
             put(&mut row, name, field(case, &[key]));
         }
-        self.common(case, &name, &mut row, imported);
+        self.common(case, &name, &mut row);
         Some(Value::Object(row))
     }
 
-    fn several(&mut self, case: &Value, imported: &mut ImportedSource) -> Option<Value> {
+    fn several(&mut self, case: &Value) -> Option<Value> {
         let name = name_of(case);
         let listed = field(case, &["turns"]).and_then(Value::as_array);
         let read = listed.ok_or("it has no turns").and_then(|turns| turns::conversation(turns));
         let CaseConversation { input, messages } = match read {
             Ok(conversation) => conversation,
             Err(why) => {
-                let what = format!("the conversation `{name}`");
-                imported.leave_out("test cases", self.run.place_of(&name), what, why);
+                self.leave_out(&name, "the conversation", why);
                 return None;
             }
         };
@@ -170,18 +158,12 @@ impl CaseReader<'_> {
         let more =
             field(case, &["turns"]).filter(|_| listed.is_some_and(|turns| turns::say_more(turns)));
         put(&mut row, "turns", more);
-        self.common(case, &name, &mut row, imported);
+        self.common(case, &name, &mut row);
         Some(Value::Object(row))
     }
 
     /// What test cases of both kinds say.
-    fn common(
-        &mut self,
-        case: &Value,
-        name: &str,
-        row: &mut Map<String, Value>,
-        imported: &mut ImportedSource,
-    ) {
+    fn common(&mut self, case: &Value, name: &str, row: &mut Map<String, Value>) {
         put(row, "context", field(case, &["context"]));
         put(row, "comments", field(case, &["comments"]));
         let tags = field(case, &["tags"])
@@ -196,7 +178,7 @@ impl CaseReader<'_> {
             said.insert("success".to_owned(), success.clone());
         }
         put(&mut said, "evaluation_cost", field(case, &["evaluationCost"]));
-        let metrics = self.metrics(case, imported);
+        let metrics = self.metrics(case);
         put(&mut said, "metrics", Some(&Value::Object(metrics)));
         put(row, "deepeval", Some(&Value::Object(said)));
         for [key, what, why] in [
@@ -205,54 +187,46 @@ impl CaseReader<'_> {
             ["expectationsData", "the verdicts on expectations", "they are no metric"],
         ] {
             if field(case, &[key]).is_some() {
-                imported.leave_out(
-                    "test cases",
-                    self.run.place_of(key),
-                    format!("{what} of `{name}`"),
-                    why,
-                );
+                let what = format!("{what} of `{name}`");
+                self.imported.leave_out("test cases", self.run.place_of(key), what, why);
             }
         }
     }
 
-    fn leave_out_calls(&self, name: &str, why: &str, imported: &mut ImportedSource) {
-        let what = format!("the calls of tools of `{name}` as messages");
-        imported.leave_out("test cases", self.run.place_of(name), what, why);
+    /// Names the test case `name` as one that is left out.
+    fn leave_out(&mut self, name: &str, what: &str, why: &str) {
+        let what = format!("{what} `{name}`");
+        self.imported.leave_out("test cases", self.run.place_of(name), what, why);
     }
 
     /// A row with an id, and a trial where there are several.
     fn identified(&mut self, name: &str, input: &Value) -> Map<String, Value> {
         let known = self.ids.entry(name.to_owned()).or_default();
-        let mut row = Map::new();
-        if let Some(question) = known.questions.iter_mut().find(|known| known.input == *input) {
+        if let Some(question) = known.iter_mut().find(|known| known.input == *input) {
+            let mut row = row_with_id(&question.id);
+            row.insert("trial".to_owned(), Value::from(question.trials));
             question.trials += 1;
-            row.insert("id".to_owned(), Value::from(question.id.as_str()));
-            row.insert("trial".to_owned(), Value::from(question.trials - 1));
             return row;
         }
         let mut id = name.to_owned();
-        let mut number = known.questions.len() + 1;
+        let mut number = known.len() + 1;
         while !self.given.insert(id.clone()) {
             number += usize::from(id != name);
             id = format!("{name}-{number}");
         }
-        row.insert("id".to_owned(), Value::from(id.as_str()));
-        known.questions.push(KnownQuestion { input: input.clone(), id, trials: 1 });
+        let row = row_with_id(&id);
+        known.push(KnownQuestion { input: input.clone(), id, trials: 1 });
         row
     }
 
     /// What the metrics said, by their names in rows.
-    fn metrics(&mut self, case: &Value, imported: &mut ImportedSource) -> Map<String, Value> {
+    fn metrics(&mut self, case: &Value) -> Map<String, Value> {
         let mut said = Map::new();
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-        for data in field(case, &["metricsData"]).and_then(Value::as_array).into_iter().flatten() {
-            let Some(name) = data.get("name").and_then(Value::as_str) else {
-                imported.leave_out(
-                    "scores",
-                    self.run.place_of("metricsData"),
-                    "a score",
-                    "it has no name",
-                );
+        for data in items_in(case, "metricsData") {
+            let Some(name) = reading::text_in(data, "name") else {
+                let place = self.run.place_of("metricsData");
+                self.imported.leave_out("scores", place, "a score", "it has no name");
                 continue;
             };
             let time = times.entry(name).or_default();
@@ -268,7 +242,7 @@ impl CaseReader<'_> {
                     kept[name] = value.clone();
                 }
             }
-            imported.count("scores");
+            self.imported.count("scores");
             let Some(column) = self.columns.get_mut(at) else { continue };
             column.measured.push(data.clone());
             said.insert(column.key.clone(), kept);
@@ -290,8 +264,7 @@ impl CaseReader<'_> {
 
 /// The name of a test case.
 fn name_of(case: &Value) -> String {
-    let name = field(case, &["name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
-    name.map_or_else(|| "test_case".to_owned(), str::to_owned)
+    text_in(case, "name").unwrap_or("test_case").to_owned()
 }
 
 /// A metric's name in rows and suites: what conditions can name without quotes.

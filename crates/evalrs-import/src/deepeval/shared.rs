@@ -1,8 +1,9 @@
-//! What runs and datasets share: fields of objects, names of files, and what is said where there is no case or no score.
+//! What runs and datasets share: fields of objects, names of files, and what is said where there is no case.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::imported::ImportError;
+use crate::reading;
 
 /// That a file holds nothing to be graded.
 pub(super) fn no_cases(path: &str) -> ImportError {
@@ -13,14 +14,17 @@ pub(super) fn no_cases(path: &str) -> ImportError {
 }
 
 /// The name of a file without folder and ending.
-pub(super) fn stem(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem).trim_start_matches('.').to_owned()
+pub(super) fn stem(path: &str) -> &str {
+    reading::stem(path).trim_start_matches('.')
 }
 
-/// A grader for sources that say no score.
-pub(super) fn answered() -> Value {
-    json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"})
+/// The text of a field that has one.
+pub(super) fn text_in<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    reading::text_in(value, name).filter(|text| !text.is_empty())
+}
+
+pub(super) fn row_with_id(id: &str) -> Map<String, Value> {
+    Map::from_iter([("id".to_owned(), Value::from(id))])
 }
 
 /// Puts a value into a row, unless it says nothing.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::imported::{ImportedSource, SourcePlace};
-use crate::reading::{as_text, first, line_of, text_at};
+use crate::reading::{as_text, first, items_in, line_of, text_at};
 
 /// A run, and the text it was read from, for places.
 pub(super) struct TestRun {
@@ -31,27 +31,18 @@ impl TestRun {
             imported.note(format!("The run `{}` says: passed {passed}, failed {failed}. The grader `deepeval` repeats which.", self.path));
         }
         let settings = first(&self.value, &["/hyperparameters"]).and_then(Value::as_object);
-        let told: Vec<String> = settings
-            .into_iter()
-            .flatten()
-            .take(50)
-            .map(|(name, value)| format!("{name} {}", as_text(value)))
-            .collect();
+        let settings = settings.into_iter().flatten().take(50);
+        let told: Vec<String> =
+            settings.map(|(name, value)| format!("{name} {}", as_text(value))).collect();
         if !told.is_empty() {
-            imported.note(format!(
-                "The run `{}` was made with these hyperparameters: {}.",
-                self.path,
-                told.join(", ")
-            ));
+            let path = &self.path;
+            let told = told.join(", ");
+            imported.note(format!("The run `{path}` was made with these hyperparameters: {told}."));
         }
-        let prompts = self.value.get("prompts").and_then(Value::as_array).map_or(0, Vec::len);
-        if prompts > 0 {
-            imported.leave_out(
-                "prompts",
-                self.place_of("prompts"),
-                "prompts of the application",
-                "the rows hold what came of them",
-            );
+        if items_in(&self.value, "prompts").next().is_some() {
+            let place = self.place_of("prompts");
+            let why = "the rows hold what came of them";
+            imported.leave_out("prompts", place, "prompts of the application", why);
         }
     }
 }

@@ -13,7 +13,6 @@ pub(super) struct CaseMessages {
 }
 
 impl CaseMessages {
-    /// Adds what was said.
     pub(super) fn say(&mut self, role: &str, content: &str) {
         self.list.push(json!({"role": role, "content": content}));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::imported::{ImportError, SourcePlace};
-use crate::reading::{self, as_text, line_of, text_at};
+use crate::reading::{self, PlacedValue, as_text, items_in, line_of, text_at, text_in};
 use crate::source::ImportSource;
 use evalrs_base::archive::Archive;
 
@@ -14,7 +14,6 @@ const MAX_MEMBER: usize = 512 * 1024 * 1024;
 /// The most bytes of all files in an archive.
 const MAX_BYTES: usize = 2 * 1024 * 1024 * 1024;
 
-/// A log of Inspect.
 pub(super) struct InspectLog {
     pub path: String,
     /// Everything but the samples.
@@ -22,13 +21,7 @@ pub(super) struct InspectLog {
     /// The file of the header, and its text, for places.
     header_file: String,
     header_text: String,
-    pub samples: Vec<LogSample>,
-}
-
-/// A sample of a log, and where it stands.
-pub(super) struct LogSample {
-    pub value: Value,
-    pub place: SourcePlace,
+    pub samples: Vec<PlacedValue>,
 }
 
 impl InspectLog {
@@ -42,14 +35,13 @@ impl InspectLog {
         let mut header = reading::json(path, &text)?;
         let samples = header.as_object_mut().and_then(|log| log.remove("samples"));
         let Some(Value::Array(samples)) = samples else {
-            let message = format!("the log `{path}` has no samples");
             return Err(ImportError::unreadable(
-                message,
+                format!("the log `{path}` has no samples"),
                 "name a log that holds them: `inspect log dump` writes one",
             ));
         };
         let place = SourcePlace::new(path, line_of(&text, "\"samples\""));
-        let samples = samples.into_iter().map(|value| LogSample { value, place: place.clone() });
+        let samples = samples.into_iter().map(|value| PlacedValue { value, place: place.clone() });
         Ok(Self {
             path: path.to_owned(),
             header,
@@ -66,16 +58,15 @@ impl InspectLog {
     ) -> Result<Self, ImportError> {
         let archive = Archive::open(bytes).map_err(|why| damaged(path, &why))?;
         let mut left = MAX_BYTES;
-        let mut read = |name: &str| {
-            let limit = MAX_MEMBER.min(left);
-            let bytes = archive
-                .read(name, limit)
-                .map_err(|why| damaged(&format!("{path}/{name}"), &why))?;
+        let mut read = |name: &str| -> Result<String, ImportError> {
+            let file = format!("{path}/{name}");
+            let bytes =
+                archive.read(name, MAX_MEMBER.min(left)).map_err(|why| damaged(&file, &why))?;
             left -= bytes.len();
-            let text = String::from_utf8(bytes)
-                .map_err(|_| damaged(&format!("{path}/{name}"), "it is not UTF-8 text"))?;
-            source.note_secrets(&format!("{path}/{name}"), &text);
-            Ok::<String, ImportError>(text)
+            let text =
+                String::from_utf8(bytes).map_err(|_| damaged(&file, "it is not UTF-8 text"))?;
+            source.note_secrets(&file, &text);
+            Ok(text)
         };
         // A log that was cut off has its beginning alone.
         let headers = ["header.json", "_journal/start.json"];
@@ -95,14 +86,13 @@ impl InspectLog {
         for name in names {
             let file = format!("{path}/{name}");
             let value = reading::json(&file, &read(&name)?)?;
-            samples.push(LogSample { value, place: SourcePlace::new(file, 1) });
+            samples.push(PlacedValue { value, place: SourcePlace::new(file, 1) });
         }
         let places = dataset_order(&header);
         samples.sort_by_cached_key(|sample| order(&places, &sample.value));
         Ok(Self { path: path.to_owned(), header, header_file, header_text, samples })
     }
 
-    /// The name of the task.
     pub(super) fn task(&self) -> String {
         let names = ["/eval/task_display_name", "/eval/task"];
         text_at(&self.header, &names).unwrap_or("inspect").to_owned()
@@ -112,39 +102,37 @@ impl InspectLog {
     pub(super) fn place_of(&self, name: &str) -> SourcePlace {
         let quoted = Value::from(name).to_string();
         let spellings = [format!("\"name\": {quoted}"), format!("\"name\":{quoted}"), quoted];
-        let lines = spellings.iter().map(|text| line_of(&self.header_text, text));
-        SourcePlace::new(&self.header_file, lines.into_iter().find(|line| *line > 0).unwrap_or(0))
+        let mut lines = spellings.iter().map(|text| line_of(&self.header_text, text));
+        SourcePlace::new(&self.header_file, lines.find(|line| *line > 0).unwrap_or(0))
+    }
+
+    pub(super) fn scores(&self) -> std::slice::Iter<'_, Value> {
+        items_in(&self.header["results"], "scores")
     }
 
     /// What the log says came out, one sentence for each score.
     pub(super) fn results(&self) -> Vec<String> {
-        let scores = self.header.pointer("/results/scores").and_then(Value::as_array);
         let sentence = |score: &Value| {
-            let name = score.get("name")?.as_str()?;
+            let name = text_in(score, "name")?;
             let metrics = score.get("metrics")?.as_object()?.iter();
-            let told = metrics.map(|(metric, value)| {
-                format!("{metric} {}", as_text(value.get("value").unwrap_or(&Value::Null)))
-            });
-            let reducer = score.get("reducer").and_then(Value::as_str).unwrap_or("mean");
-            let over = if reducer == "mean" {
-                String::new()
-            } else {
-                format!(
+            let told: Vec<String> = metrics
+                .map(|(metric, value)| format!("{metric} {}", as_text(&value["value"])))
+                .collect();
+            let over = match text_in(score, "reducer") {
+                None | Some("mean") => String::new(),
+                Some(reducer) => format!(
                     " of epochs reduced by `{reducer}`, where evalrs takes the mean of all trials"
-                )
+                ),
             };
-            let told = told.collect::<Vec<_>>().join(", ");
+            let told = told.join(", ");
             Some(format!("The log `{}` says of `{name}`: {told}{over}.", self.path))
         };
-        scores.into_iter().flatten().take(50).filter_map(sentence).collect()
+        self.scores().take(50).filter_map(sentence).collect()
     }
 }
 
 fn damaged(path: &str, why: &str) -> ImportError {
-    ImportError::unreadable(
-        format!("cannot read `{path}`: {why}"),
-        "name a log of Inspect, `.eval` or `.json`",
-    )
+    ImportError::unread(path, why, "name a log of Inspect, `.eval` or `.json`")
 }
 
 /// The JSON files below a folder of an archive. Ids with a `/` are folders.
@@ -165,8 +153,8 @@ fn members(archive: &Archive<'_>, folder: &str, found: &mut Vec<String>) {
 
 /// Where each id stands in the dataset.
 fn dataset_order(header: &Value) -> BTreeMap<String, usize> {
-    let ids = header.pointer("/eval/dataset/sample_ids").and_then(Value::as_array);
-    ids.into_iter().flatten().enumerate().map(|(place, id)| (id.to_string(), place)).collect()
+    let ids = items_in(&header["eval"]["dataset"], "sample_ids");
+    ids.enumerate().map(|(place, id)| (id.to_string(), place)).collect()
 }
 
 /// The order of the dataset, and of epochs within a sample.

@@ -13,10 +13,10 @@ mod tests;
 
 use serde_json::json;
 
-use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, ImportedFile, ImportedSource, ImportedSuite};
+use super::graders::answered;
+use super::imported::{ImportError, ImportedFile, ImportedSource, ONLY_SUITE, SourcePlace};
 use super::reading::{GivenNames, ends_in, has_keys, head};
-use super::source::{HEAD, ImportSource};
+use super::source::ImportSource;
 use log::InspectLog;
 use rows::LogRows;
 
@@ -34,7 +34,6 @@ fn is_log(head: &str) -> bool {
         && has_keys(head, &["eval", "status", "task", "task_id", "model"])
 }
 
-/// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let paths = match source.list(&source.path) {
         None => vec![source.path.clone()],
@@ -48,8 +47,8 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
             Ok(log) => log,
             Err(error) if is_only => return Err(error),
             Err(error) => {
-                let place = super::imported::SourcePlace::new(path, 0);
-                imported.leave_out("logs", place, "a log", reason(&error));
+                let place = SourcePlace::new(path, 0);
+                imported.leave_out("logs", place, "a log", error.message());
                 continue;
             }
         };
@@ -57,9 +56,8 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         add(&log, &file, &mut imported);
     }
     if imported.suites.is_empty() {
-        let message = format!("there is no sample in `{}`", source.path);
         return Err(ImportError::unreadable(
-            message,
+            format!("there is no sample in `{}`", source.path),
             "name a log of Inspect, `.eval` or `.json`, with samples",
         ));
     }
@@ -67,34 +65,18 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
 }
 
 fn logs_in(source: &ImportSource<'_>, names: &[String]) -> Vec<String> {
-    let is_json = |name: &&String| {
-        let path = source.beside(name);
-        ends_in(name, "json")
-            && source.bytes(&path).is_ok_and(|bytes| {
-                is_log(&String::from_utf8_lossy(bytes.get(..HEAD).unwrap_or(&bytes)))
-            })
+    let paths = names.iter().map(|name| source.beside(name));
+    let is_own = |path: &String| {
+        ends_in(path, "eval") || ends_in(path, "json") && source.begins(path, is_log)
     };
-    names
-        .iter()
-        .filter(|name| ends_in(name, "eval") || is_json(name))
-        .map(|name| source.beside(name))
-        .collect()
-}
-
-fn reason(error: &ImportError) -> String {
-    match error {
-        ImportError::Unreadable { message, .. } => message.clone(),
-        ImportError::Diagnostics(all) => {
-            all.first().map(|first| first.message.clone()).unwrap_or_default()
-        }
-    }
+    paths.filter(is_own).collect()
 }
 
 /// Adds the suites of one log.
 fn add(log: &InspectLog, file: &str, imported: &mut ImportedSource) {
     let LogRows { rows, scores } = rows::read(log, imported);
     if rows.is_empty() {
-        let place = super::imported::SourcePlace::new(&log.path, 0);
+        let place = SourcePlace::new(&log.path, 0);
         imported.leave_out("logs", place, "a log", "it has no sample");
         return;
     }
@@ -106,24 +88,12 @@ fn add(log: &InspectLog, file: &str, imported: &mut ImportedSource) {
     });
     if graders.plain.is_empty() {
         imported.note(format!("`{file}.yaml` has no grader, as the log has no score that maps: `validate` asks for one."));
-        suite["graders"] = json!({"answered": {"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"}});
+        suite["graders"] = json!({"answered": answered("final_output")});
     }
-    imported.suites.push(ImportedSuite {
-        file: file.to_owned(),
-        suite,
-        rows,
-        ..ImportedSuite::default()
-    });
-    if !graders.judged.is_empty() {
-        let judged =
-            if file == ONLY_SUITE { "judged".to_owned() } else { format!("{file}.judged") };
-        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{}, judged anew", log.task()), "graders": graders.judged});
-        imported.suites.push(ImportedSuite { file: judged, suite, ..ImportedSuite::default() });
-    }
+    imported.add_suite(file, suite, rows);
+    imported.add_judged(file, &log.task(), &graders.judged);
     if let Some(program) = graders.program {
         imported.files.push(ImportedFile { path: scorers::program_path(file), text: program });
     }
-    for note in log.results() {
-        imported.note(note);
-    }
+    log.results().into_iter().for_each(|note| imported.note(note));
 }

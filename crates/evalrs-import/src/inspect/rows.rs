@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::log::{InspectLog, LogSample};
+use super::log::InspectLog;
 use crate::imported::ImportedSource;
-use crate::reading::{GivenNames, as_text, first, text_at};
+use crate::reading::{
+    GivenNames, PlacedValue, as_text, content_text, first, last_of_user, put, text_at, text_in,
+};
 use evalrs_trajectory::inspect_messages;
 
 /// The rows of a log, and which scores they hold.
@@ -31,6 +33,7 @@ pub(super) struct ScoreColumn {
 pub(super) fn read(log: &InspectLog, imported: &mut ImportedSource) -> LogRows {
     let mut reader = RowReader {
         log,
+        imported,
         names: GivenNames::default(),
         columns: Vec::new(),
         places: BTreeMap::new(),
@@ -38,31 +41,26 @@ pub(super) fn read(log: &InspectLog, imported: &mut ImportedSource) -> LogRows {
     let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
     for sample in &log.samples {
-        let LogSample { value, place } = sample;
+        let PlacedValue { value, place } = sample;
         if !value.is_object() {
-            imported.leave_out("samples", place.clone(), "a sample", "it is not an object");
+            reader.imported.leave_out("samples", place.clone(), "a sample", "it is not an object");
             continue;
         }
         let id = value.get("id").map(as_text).unwrap_or_default();
         let epoch = epoch(value);
         if !seen.insert((id.clone(), epoch)) {
             let what = format!("sample `{id}`, epoch {epoch}");
-            imported.leave_out(
-                "samples",
-                place.clone(),
-                what,
-                "the log has it twice, and the first counts",
-            );
+            let why = "the log has it twice, and the first counts";
+            reader.imported.leave_out("samples", place.clone(), what, why);
             continue;
         }
-        rows.push(reader.row(value, imported));
-        imported.count("samples");
+        rows.push(reader.row(value));
+        reader.imported.count("samples");
     }
     for column in &mut reader.columns {
-        let lacks = |row: &&Value| {
+        column.is_partial = rows.iter().any(|row| {
             row.get("error").is_none() && row.pointer(&format!("/scores/{}", column.key)).is_none()
-        };
-        column.is_partial = rows.iter().any(|row| lacks(&row));
+        });
     }
     LogRows { rows, scores: reader.columns }
 }
@@ -73,6 +71,7 @@ pub(super) fn epoch(sample: &Value) -> u64 {
 
 struct RowReader<'a> {
     log: &'a InspectLog,
+    imported: &'a mut ImportedSource,
     names: GivenNames,
     columns: Vec<ScoreColumn>,
     /// The places of columns by the names of scores.
@@ -80,77 +79,61 @@ struct RowReader<'a> {
 }
 
 impl RowReader<'_> {
-    fn row(&mut self, sample: &Value, imported: &mut ImportedSource) -> Value {
-        let mut row = Map::new();
-        let mut put = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                row.insert(name.to_owned(), value);
-            }
-        };
-        put("id", sample.get("id").cloned());
-        put("trial", Some(Value::from(epoch(sample).saturating_sub(1))));
-        put("model", text_at(&self.log.header, &["/eval/model"]).map(Value::from));
-        put("input", Some(Value::from(question(sample))));
-        put("ground_truth", ground_truth(sample));
-        put("choices", first(sample, &["/choices"]).cloned());
-        let metadata = sample
-            .get("metadata")
-            .filter(|metadata| metadata.as_object().is_some_and(|all| !all.is_empty()));
-        put("metadata", metadata.cloned());
+    fn row(&mut self, sample: &Value) -> Value {
+        let mut row = json!({});
+        put(&mut row, "id", sample.get("id").cloned());
+        row["trial"] = json!(epoch(sample).saturating_sub(1));
+        put(&mut row, "model", text_at(&self.log.header, &["/eval/model"]));
+        row["input"] = json!(question(sample));
+        put(&mut row, "ground_truth", ground_truth(sample));
+        put(&mut row, "choices", first(sample, &["/choices"]).cloned());
+        let is_said = |all: &&Value| all.as_object().is_some_and(|all| !all.is_empty());
+        put(&mut row, "metadata", sample.get("metadata").filter(is_said).cloned());
         let messages = inspect_messages(sample);
         let count = messages.as_array().map_or(0, Vec::len);
-        *imported.mapped.entry("messages").or_default() += count;
+        self.imported.count_all("messages", count);
         let completion = completion(sample);
-        let has_answer = completion.is_some() || count > 0;
-        put("output", completion.map(Value::from).or((!has_answer).then_some(Value::Null)));
-        put("messages", (count > 0).then_some(messages));
-        let error =
-            first(sample, &["/error/message", "/error"]).map(|error| Value::from(as_text(error)));
-        put("error", error);
-        put("limit", first(sample, &["/limit"]).cloned());
-        for time in ["total_time", "working_time"] {
-            put(time, first(sample, &[&format!("/{time}")]).cloned());
+        if completion.is_some() || count == 0 {
+            row["output"] = json!(completion);
         }
-        let usage = first(sample, &["/model_usage"]).filter(|usage| *usage != &json!({}));
-        put("model_usage", usage.cloned());
-        let scores = self.scores(sample, imported);
-        put("scores", (!scores.is_empty()).then_some(Value::Object(scores)));
-        Value::Object(row)
+        put(&mut row, "messages", (count > 0).then_some(messages));
+        put(&mut row, "error", first(sample, &["/error/message", "/error"]).map(as_text));
+        put(&mut row, "limit", first(sample, &["/limit"]).cloned());
+        for time in ["total_time", "working_time"] {
+            put(&mut row, time, first(sample, &[&format!("/{time}")]).cloned());
+        }
+        let usage = first(sample, &["/model_usage"]).filter(|usage| **usage != json!({}));
+        put(&mut row, "model_usage", usage.cloned());
+        let scores = self.scores(sample);
+        put(&mut row, "scores", (!scores.is_empty()).then_some(scores));
+        row
     }
 
     /// The scores of a sample under the names of graders; those of a value with several parts one by one too.
-    fn scores(&mut self, sample: &Value, imported: &mut ImportedSource) -> Map<String, Value> {
+    fn scores(&mut self, sample: &Value) -> Map<String, Value> {
         let mut scores = Map::new();
         // Old logs have one score, without a name.
         let single = sample.get("score").filter(|score| score.is_object());
-        let single = single.map(|score| ("score".to_owned(), score));
+        let single = single.map(|score| ("score", score));
         let named = sample.get("scores").and_then(Value::as_object).into_iter().flatten();
-        for (name, score) in named.map(|(name, score)| (name.clone(), score)).chain(single) {
-            let value = score.get("value").filter(|value| !value.is_null());
-            let Some(value) = value else { continue };
-            imported.count("scores");
-            let key = self.column(&name, value);
-            let mut kept = Map::new();
+        for (name, score) in named.map(|(name, score)| (name.as_str(), score)).chain(single) {
+            let Some(value) = first(score, &["/value"]) else { continue };
+            self.imported.count("scores");
+            let key = self.column(name, value);
+            let mut kept = json!({});
             for field in ["value", "answer", "explanation"] {
-                if let Some(value) = score.get(field).filter(|value| !value.is_null()) {
-                    kept.insert(field.to_owned(), value.clone());
-                }
+                put(&mut kept, field, score.get(field).filter(|value| !value.is_null()).cloned());
             }
-            let metadata = score.get("metadata").and_then(Value::as_object).cloned();
-            if let Some(mut metadata) = metadata {
+            if let Some(mut metadata) = score.get("metadata").and_then(Value::as_object).cloned() {
                 // What the judge was sent is as long as all messages.
                 metadata.shift_remove("grading");
-                if !metadata.is_empty() {
-                    kept.insert("metadata".to_owned(), Value::Object(metadata));
-                }
+                put(&mut kept, "metadata", (!metadata.is_empty()).then_some(metadata));
             }
-            scores.insert(key, Value::Object(kept));
-            for (part, value) in value.as_object().into_iter().flatten() {
-                let value_is_there = !value.is_null();
-                if value_is_there {
-                    let key = self.column(&format!("{name}_{part}"), value);
-                    scores.insert(key, json!({"value": value}));
-                }
+            scores.insert(key, kept);
+            let parts = value.as_object().into_iter().flatten();
+            for (part, value) in parts.filter(|(_, value)| !value.is_null()) {
+                let key = self.column(&format!("{name}_{part}"), value);
+                scores.insert(key, json!({"value": value}));
             }
         }
         scores
@@ -158,24 +141,19 @@ impl RowReader<'_> {
 
     /// Notes a value, and gives the name of its score in rows.
     fn column(&mut self, name: &str, value: &Value) -> String {
-        let at = match self.places.get(name) {
-            Some(at) => *at,
-            None => {
-                let key = self.names.give(name);
-                let at = self.columns.len();
-                self.places.insert(name.to_owned(), at);
-                self.columns.push(ScoreColumn {
-                    name: name.to_owned(),
-                    key,
-                    values: Vec::new(),
-                    is_partial: false,
-                });
-                at
-            }
-        };
-        let Some(column) = self.columns.get_mut(at) else { return name.to_owned() };
-        column.values.push(value.clone());
-        column.key.clone()
+        let at = *self.places.entry(name.to_owned()).or_insert_with(|| {
+            let key = self.names.give(name);
+            let values = Vec::new();
+            self.columns.push(ScoreColumn {
+                name: name.to_owned(),
+                key,
+                values,
+                is_partial: false,
+            });
+            self.columns.len() - 1
+        });
+        self.columns[at].values.push(value.clone());
+        self.columns[at].key.clone()
     }
 }
 
@@ -188,25 +166,13 @@ pub(super) fn attached(text: &str, sample: &Value) -> String {
 
 /// What was asked: a text, or of messages the last one of the user.
 fn question(sample: &Value) -> String {
-    match sample.get("input").unwrap_or(&Value::Null) {
+    match &sample["input"] {
         Value::Array(messages) => {
-            let of_user =
-                messages.iter().rev().find(|message| text_at(message, &["/role"]) == Some("user"));
-            let content = of_user.or(messages.last()).and_then(|message| message.get("content"));
-            attached(&content.map(text_of_content).unwrap_or_default(), sample)
+            let asked = last_of_user(messages).or(messages.last());
+            let content = asked.map(|message| content_text(&message["content"], "\n"));
+            attached(&content.unwrap_or_default(), sample)
         }
         other => attached(&as_text(other), sample),
-    }
-}
-
-/// The texts of a content, as Inspect joins them: one a line.
-pub(super) fn text_of_content(content: &Value) -> String {
-    match content {
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        other => as_text(other),
     }
 }
 
@@ -224,11 +190,8 @@ fn ground_truth(sample: &Value) -> Option<Value> {
 /// What scorers were given: the completion, which old logs do not say beside the choices.
 fn completion(sample: &Value) -> Option<String> {
     let output = sample.get("output")?;
-    if let Some(text) =
-        output.get("completion").and_then(Value::as_str).filter(|text| !text.is_empty())
-    {
+    if let Some(text) = text_in(output, "completion").filter(|text| !text.is_empty()) {
         return Some(text.to_owned());
     }
-    let content = output.pointer("/choices/0/message/content")?;
-    Some(text_of_content(content))
+    Some(content_text(output.pointer("/choices/0/message/content")?, "\n"))
 }

@@ -3,16 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::log::InspectLog;
-use super::rows::ScoreColumn;
+use super::rows::{self, ScoreColumn};
 use super::template::{SentPrompt, template};
-use crate::folder::ONLY_SUITE;
-use crate::imported::ImportedSource;
-use crate::reading::{JudgeModel, as_text, beginning, first, text_at};
+use crate::graders::{JudgeModel, is_score, recorded_score, unknown_provider};
+use crate::imported::{ImportedSource, ONLY_SUITE};
+use crate::reading::{as_text, beginning, content_text, first, items_in, text_at};
 
 /// The functions that scorers are made of.
 const PROGRAM: &str = include_str!("scorers.py");
 
-/// The graders of a suite.
 #[derive(Default)]
 pub(super) struct LogGraders {
     pub plain: Map<String, Value>,
@@ -27,7 +26,6 @@ pub(super) fn program_path(file: &str) -> String {
     if file == ONLY_SUITE { "scorers.py".to_owned() } else { format!("{file}.scorers.py") }
 }
 
-/// A scorer of a log.
 struct LoggedScorer<'a> {
     /// What it is registered as.
     scorer: String,
@@ -57,12 +55,10 @@ pub(super) fn graders(
         match recorded(column, rows) {
             Ok(grader) => _ = graders.plain.insert(format!("{key}_recorded"), grader),
             Err(_) if column.values.iter().all(Value::is_object) => {}
-            Err(why) => imported.leave_out(
-                "scorers",
-                log.place_of(name),
-                format!("the scores `{name}`"),
-                why,
-            ),
+            Err(why) => {
+                let what = format!("the scores `{name}`");
+                imported.leave_out("scorers", log.place_of(name), what, why);
+            }
         }
         let Some(scorer) = logged(log, name) else { continue };
         match mapped(log, rows, name, &scorer, imported) {
@@ -72,15 +68,10 @@ pub(super) fn graders(
                 let function = format!("score_{}", key.replace('-', "_"));
                 let head = format!("\n\ndef {function}(sample, submission):");
                 functions.extend([head.as_str(), "\n    return ", &body, "\n"]);
-                graders.plain.insert(
-                    key.clone(),
-                    json!({
-                        "kind": "tool",
-                        "function": format!("{}:{function}", program_path(file)),
-                        "extractor": "final_output",
-                        "sees": ["ground_truth"],
-                    }),
-                );
+                let mut grader = json!({"kind": "tool", "function": format!("{}:{function}", program_path(file))});
+                grader["extractor"] = json!("final_output");
+                grader["sees"] = json!(["ground_truth"]);
+                graders.plain.insert(key.clone(), grader);
             }
             Err(why) => {
                 let what = format!("the scorer `{}` of `{name}`", scorer.scorer);
@@ -104,12 +95,9 @@ fn recorded(column: &ScoreColumn, rows: &[Value]) -> Result<Value, String> {
     let path = format!("scores.{}.value", column.key);
     let letters = ["C", "I", "P", "N"];
     let is_letter = |value: &Value| value.as_str().is_some_and(|text| letters.contains(&text));
-    let in_range = |value: &Value| {
-        value.is_boolean() || value.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number))
-    };
     let config = if column.values.iter().all(is_letter) {
         json!({"path": path, "map": {"C": 1, "I": 0, "P": 0.5, "N": 0}})
-    } else if column.values.iter().all(in_range) {
+    } else if column.values.iter().all(is_score) {
         json!({"path": path})
     } else if column.values.iter().all(Value::is_number) {
         let numbers = || column.values.iter().filter_map(Value::as_f64);
@@ -119,14 +107,13 @@ fn recorded(column: &ScoreColumn, rows: &[Value]) -> Result<Value, String> {
             "its numbers lie between {least} and {most}, and the log does not say their range: add `recorded_score` with `path: {path}` and `scale: {{min, max}}`"
         ));
     } else {
-        let example =
-            column.values.iter().find(|value| !is_letter(value) && !in_range(value)).map(as_text);
-        let example = beginning(&example.unwrap_or_default(), 40);
+        let odd = column.values.iter().find(|value| !is_letter(value) && !is_score(value));
+        let example = beginning(&odd.map(as_text).unwrap_or_default(), 40);
         return Err(format!(
             "its values are neither letters of Inspect nor numbers from 0 to 1, such as `{example}`: add `recorded_score` with `path: {path}` and a `map`"
         ));
     };
-    let mut grader = json!({"kind": "tool", "function": "recorded_score", "config": config});
+    let mut grader = recorded_score(config);
     if column.is_partial {
         let fails = rows.iter().any(|row| row.get("error").is_some());
         let or_fails = if fails { " or has(row.error)" } else { "" };
@@ -138,21 +125,15 @@ fn recorded(column: &ScoreColumn, rows: &[Value]) -> Result<Value, String> {
 /// The scorer of the score `name`.
 fn logged<'a>(log: &'a InspectLog, name: &str) -> Option<LoggedScorer<'a>> {
     let plain = |scorer: &str| scorer.rsplit('/').next().unwrap_or(scorer).to_owned();
-    let results = log.header.pointer("/results/scores").and_then(Value::as_array);
-    let of_results =
-        results.into_iter().flatten().find(|score| text_at(score, &["/name"]) == Some(name));
-    if let Some(score) = of_results {
+    let mut results = log.scores();
+    if let Some(score) = results.find(|score| text_at(score, &["/name"]) == Some(name)) {
         let scorer = plain(text_at(score, &["/scorer", "/name"])?);
-        return Some(LoggedScorer { scorer, options: score.get("params").unwrap_or(&Value::Null) });
+        return Some(LoggedScorer { scorer, options: &score["params"] });
     }
-    let scorers = log.header.pointer("/eval/scorers").and_then(Value::as_array);
-    let scorer = scorers.into_iter().flatten().find(|scorer| {
+    let scorer = items_in(&log.header["eval"], "scorers").find(|scorer| {
         text_at(scorer, &["/name"]).is_some_and(|registered| plain(registered) == name)
     })?;
-    Some(LoggedScorer {
-        scorer: name.to_owned(),
-        options: scorer.get("options").unwrap_or(&Value::Null),
-    })
+    Some(LoggedScorer { scorer: name.to_owned(), options: &scorer["options"] })
 }
 
 /// A scorer as a grader, or why not.
@@ -191,9 +172,8 @@ fn mapped(
             first(scorer.options, &["/stop_words"]).map_or("()".to_owned(), Value::to_string)
         )),
         "choice" if shuffles(log) => {
-            return Err(
-                "the choices were shuffled, and the answers name shuffled letters".to_owned()
-            );
+            let why = "the choices were shuffled, and the answers name shuffled letters";
+            return Err(why.to_owned());
         }
         "choice" => MappedScorer::Function("choices_in(sample, submission)".to_owned()),
         "model_graded_qa" | "model_graded_fact" => {
@@ -223,13 +203,11 @@ impl PythonOptions<'_> {
 
     /// A text as a literal: JSON's are Python's.
     fn text(self, name: &str, default: &str) -> Result<String, String> {
-        match self.0.get(name) {
-            None | Some(Value::Null) if default.is_empty() => {
-                Err(format!("the log does not say its `{name}`"))
-            }
-            None | Some(Value::Null) => Ok(Value::from(default).to_string()),
-            Some(Value::String(text)) => Ok(Value::from(text.as_str()).to_string()),
-            Some(_) => Err(format!("its `{name}` is not a text")),
+        match &self.0[name] {
+            Value::Null if default.is_empty() => Err(format!("the log does not say its `{name}`")),
+            Value::Null => Ok(json!(default).to_string()),
+            text @ Value::String(_) => Ok(text.to_string()),
+            _ => Err(format!("its `{name}` is not a text")),
         }
     }
 }
@@ -257,10 +235,8 @@ fn answer(options: PythonOptions<'_>) -> Result<MappedScorer, String> {
 
 /// Whether the choices were put in another order before they were asked.
 fn shuffles(log: &InspectLog) -> bool {
-    let steps = log.header.pointer("/plan/steps").and_then(Value::as_array);
-    steps.into_iter().flatten().any(|step| {
-        let shuffle = first(step, &["/params/shuffle"]);
-        shuffle.is_some_and(|shuffle| shuffle != &Value::Bool(false))
+    items_in(&log.header["plan"], "steps").any(|step| {
+        first(step, &["/params/shuffle"]).is_some_and(|shuffle| *shuffle != Value::Bool(false))
     })
 }
 
@@ -275,89 +251,52 @@ fn judge(
     if rows.iter().any(|row| row.get("ground_truth").is_some_and(Value::is_array)) {
         return Err("some samples have several references, which it joins".to_owned());
     }
-    let texts = sent_texts(log, rows, name);
-    if texts.is_empty() {
-        return Err(
-            "the log does not hold what the judge was sent, from which its template is read"
-                .to_owned(),
-        );
+    let sent = sent_prompts(log, rows, name);
+    if sent.is_empty() {
+        let why = "the log does not hold what the judge was sent, from which its template is read";
+        return Err(why.to_owned());
     }
-    let of = |sent: &'_ SentText<'_>, field: &str| -> String {
-        sent.row.get(field).map(as_text).unwrap_or_default()
-    };
-    let fields: Vec<[String; 3]> = texts
-        .iter()
-        .map(|sent| ["input", "output", "ground_truth"].map(|field| of(sent, field)))
-        .collect();
-    let sent: Vec<SentPrompt<'_>> = texts
-        .iter()
-        .zip(&fields)
-        .map(|(sent, [input, submission, ground_truth])| SentPrompt {
-            text: &sent.text,
-            input,
-            submission,
-            ground_truth,
-        })
-        .collect();
     let template = template(&sent)
         .map_err(|why| format!("its template cannot be read from the log: {why}"))?;
-    let model = judge_model(log, scorer.options);
     let mut grader = json!({
         "kind": "rubric",
         "prompt": format!("{}\n\nAs a score, the grade C is 1, P is 0.5 and I is 0.\n", template.trim_end()),
         "extractor": "final_output",
     });
-    let JudgeModel { model, provider, is_elsewhere } = JudgeModel::of(&model);
-    grader["model"] = Value::from(model.as_str());
-    if let Some(provider) = provider {
-        grader["provider"] = Value::from(provider);
-    }
-    if is_elsewhere {
-        imported.note(format!("The judge `{model}` of `{name}` is at no provider that evalrs knows by that name: say `base_url`, or another `model`."));
+    let model = judge_model(log, scorer.options);
+    model.put_into(&mut grader);
+    if model.is_elsewhere {
+        imported.note(unknown_provider(&model.model, name));
     }
     imported.note(format!("`{name}` asks a judge, so it stands in the suite `judged`: the template is the one that the log shows, with a line on what the grades count. Inspect reads the letter after `GRADE:`, evalrs a score."));
     Ok(grader)
 }
 
-/// What the judge of a score was sent, of as many samples as are looked at.
-fn sent_texts<'a>(log: &InspectLog, rows: &'a [Value], name: &str) -> Vec<SentText<'a>> {
-    let pointer =
-        format!("/scores/{}/metadata/grading/0", name.replace('~', "~0").replace('/', "~1"));
-    let mut texts = Vec::new();
-    for sample in &log.samples {
-        let Some(sent) = sample.value.pointer(&pointer) else { continue };
-        let row = rows.iter().find(|row| {
-            row.get("id") == sample.value.get("id")
-                && row.get("trial").and_then(Value::as_u64)
-                    == Some(super::rows::epoch(&sample.value).saturating_sub(1))
-        });
-        if let Some(row) = row {
-            let content = sent.get("content").map(super::rows::text_of_content);
-            texts.push(SentText {
-                row,
-                text: super::rows::attached(&content.unwrap_or_default(), &sample.value),
-            });
-        }
-        if texts.len() == MAX_PROMPTS {
-            break;
-        }
-    }
-    texts
-}
-
 /// The most prompts that a template is looked for in.
 const MAX_PROMPTS: usize = 200;
 
-/// What a judge was sent about a row.
-struct SentText<'a> {
-    row: &'a Value,
-    text: String,
+/// What the judge of a score was sent, of as many samples as are looked at.
+fn sent_prompts(log: &InspectLog, rows: &[Value], name: &str) -> Vec<SentPrompt> {
+    let pointer =
+        format!("/scores/{}/metadata/grading/0", name.replace('~', "~0").replace('/', "~1"));
+    let sent = log.samples.iter().filter_map(|sample| {
+        let sent = sample.value.pointer(&pointer)?;
+        let trial = rows::epoch(&sample.value).saturating_sub(1);
+        let row = rows.iter().find(|row| {
+            row.get("id") == sample.value.get("id") && row["trial"].as_u64() == Some(trial)
+        })?;
+        Some(SentPrompt {
+            text: rows::attached(&content_text(&sent["content"], "\n"), &sample.value),
+            parts: ["input", "output", "ground_truth"].map(|field| as_text(&row[field])),
+        })
+    });
+    sent.take(MAX_PROMPTS).collect()
 }
 
 /// The model that judged: of the scorer, of the role, or the one that was evaluated.
-fn judge_model(log: &InspectLog, options: &Value) -> String {
+fn judge_model(log: &InspectLog, options: &Value) -> JudgeModel {
     let places = ["/model/model", "/model/0/model", "/model/0", "/model"];
     let of_scorer = text_at(options, &places);
     let of_log = || text_at(&log.header, &["/eval/model_roles/grader/model", "/eval/model"]);
-    of_scorer.or_else(of_log).unwrap_or("gpt-4o-mini").to_owned()
+    JudgeModel::of(of_scorer.or_else(of_log).unwrap_or("gpt-4o-mini"))
 }

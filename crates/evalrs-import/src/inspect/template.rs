@@ -5,12 +5,10 @@
 
 use std::collections::BTreeSet;
 
-/// What a judge was sent about one sample.
-pub(super) struct SentPrompt<'a> {
-    pub text: &'a str,
-    pub input: &'a str,
-    pub submission: &'a str,
-    pub ground_truth: &'a str,
+/// What a judge was sent about one sample: a text that holds question, answer and reference.
+pub(super) struct SentPrompt {
+    pub text: String,
+    pub parts: [String; 3],
 }
 
 /// The most places of one text in another that are tried.
@@ -19,16 +17,9 @@ const MAX_PLACES: usize = 8;
 /// The names of the parts in rubrics.
 const NAMES: [&str; 3] = ["{input}", "{submission}", "{ground_truth}"];
 
-impl<'a> SentPrompt<'a> {
-    fn parts(&self) -> [&'a str; 3] {
-        [self.input, self.submission, self.ground_truth]
-    }
-}
-
 /// The only template that gives all of what was sent.
-pub(super) fn template(sent: &[SentPrompt<'_>]) -> Result<String, &'static str> {
-    let usable =
-        |prompt: &&SentPrompt<'_>| prompt.parts().iter().all(|part| !part.trim().is_empty());
+pub(super) fn template(sent: &[SentPrompt]) -> Result<String, &'static str> {
+    let usable = |prompt: &&SentPrompt| prompt.parts.iter().all(|part| !part.trim().is_empty());
     let first =
         sent.iter().find(usable).ok_or("no sample has a question, an answer and a reference")?;
     if NAMES.iter().any(|name| first.text.contains(name)) {
@@ -51,8 +42,8 @@ pub(super) fn template(sent: &[SentPrompt<'_>]) -> Result<String, &'static str> 
 }
 
 /// All templates that give what was sent about one sample.
-fn candidates(prompt: &SentPrompt<'_>) -> BTreeSet<String> {
-    let [input, submission, reference] = prompt.parts();
+fn candidates(prompt: &SentPrompt) -> BTreeSet<String> {
+    let [input, submission, reference] = &prompt.parts;
     let places = |part: &str| -> Vec<usize> {
         prompt.text.match_indices(part).map(|(at, _)| at).take(MAX_PLACES).collect()
     };
@@ -67,9 +58,8 @@ fn candidates(prompt: &SentPrompt<'_>) -> BTreeSet<String> {
                     PlaceholderText { from: *c, to: c + reference.len(), name: NAMES[2] },
                 ];
                 cuts.sort_by_key(|cut| cut.from);
-                let are_apart = cuts.windows(2).all(|pair| pair[0].to <= pair[1].from);
-                if are_apart {
-                    found.insert(cut(prompt.text, &cuts));
+                if cuts.windows(2).all(|pair| pair[0].to <= pair[1].from) {
+                    found.insert(cut(&prompt.text, &cuts));
                 }
             }
         }
@@ -97,14 +87,12 @@ fn cut(text: &str, cuts: &[PlaceholderText]) -> String {
 }
 
 /// The template with the parts of a sample in one pass.
-fn render(template: &str, prompt: &SentPrompt<'_>) -> String {
+fn render(template: &str, prompt: &SentPrompt) -> String {
     let mut text = String::new();
     let mut rest = template;
     let next = |rest: &str| {
-        let found = NAMES
-            .iter()
-            .zip(prompt.parts())
-            .filter_map(|(name, part)| Some((rest.find(name)?, *name, part)));
+        let parts = NAMES.iter().zip(&prompt.parts);
+        let found = parts.filter_map(|(name, part)| Some((rest.find(name)?, *name, part)));
         found.min_by_key(|(at, ..)| *at)
     };
     while let Some((at, name, part)) = next(rest) {
@@ -129,13 +117,11 @@ mod tests {
         };
         let check = |parts: &[[&'static str; 3]], form: &str| {
             let made = made(parts, form);
-            let sent: Vec<SentPrompt<'_>> = made
+            let sent: Vec<SentPrompt> = made
                 .iter()
-                .map(|(text, [input, submission, ground_truth])| SentPrompt {
-                    text,
-                    input,
-                    submission,
-                    ground_truth,
+                .map(|(text, parts)| SentPrompt {
+                    text: text.clone(),
+                    parts: parts.map(str::to_owned),
                 })
                 .collect();
             template(&sent)
@@ -157,8 +143,8 @@ mod tests {
         );
         let mut other = made(&[["a?", "bb", "cc"]], form);
         other[0].0 = "nothing of it".to_owned();
-        let sent =
-            [SentPrompt { text: &other[0].0, input: "a?", submission: "bb", ground_truth: "cc" }];
+        let parts = other[0].1.map(str::to_owned);
+        let sent = [SentPrompt { text: other[0].0.clone(), parts }];
         assert!(template(&sent).unwrap_err().contains("does not hold"));
     }
 }

@@ -39,7 +39,6 @@ fn is_yaml(path: &str) -> bool {
     ends_in(path, "yaml") || ends_in(path, "yml")
 }
 
-/// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     if !source.is_folder() && is_yaml(&source.path) {
         return suite::import(source);

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::suite::without_nulls;
-use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
-use crate::reading::{self, GivenNames, as_text, ends_in, first};
+use crate::graders::{answered, recorded_score};
+use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use crate::reading::{self, GivenNames, as_text, ends_in, first, items_in, put, text_in};
 use crate::source::ImportSource;
+use evalrs_base::file_path::folder_of;
 use evalrs_eval::grade;
 use evalrs_trajectory::letta_dir::{LettaProblem, LettaResult, LettaResultRecord, read_records};
 
@@ -25,34 +26,24 @@ pub(super) struct ResultFile {
 pub(super) fn files_of(source: &ImportSource<'_>) -> Option<Vec<ResultFile>> {
     let names = source.list(&source.path)?;
     let has = |name: &str| names.iter().any(|listed| listed == name);
-    let beside = |name: &str| source.beside(name);
+    let file = |name: &str, run| ResultFile { path: source.beside(name), run };
     if has("results.jsonl") && (has("header.json") || has("summary.json")) {
-        return Some(vec![ResultFile { path: beside("results.jsonl"), run: None }]);
+        return Some(vec![file("results.jsonl", None)]);
     }
     let mut files: Vec<ResultFile> = Vec::new();
-    if has("suite.json") {
-        for name in &names {
+    for name in &names {
+        if has("suite.json") {
             if ends_in(name, "jsonl") {
-                files.push(ResultFile { path: beside(name), run: None });
+                files.push(file(name, None));
             }
-            let runs = source.list(&beside(name)).unwrap_or_default();
-            let of_run = |file: &String| {
-                Some(ResultFile {
-                    path: beside(&format!("{name}/{file}")),
-                    run: run_number(file.strip_suffix(".jsonl")?),
-                })
-            };
-            files.extend(runs.iter().filter_map(of_run).filter(|file| file.run.is_some()));
+            for inner in source.list(&source.beside(name)).unwrap_or_default() {
+                let run = inner.strip_suffix(".jsonl").and_then(run_number);
+                files.extend(run.map(|run| file(&format!("{name}/{inner}"), Some(run))));
+            }
+        } else if let Some(run) = run_number(name) {
+            let file = file(&format!("{name}/results.jsonl"), Some(run));
+            files.extend(source.bytes(&file.path).is_ok().then_some(file));
         }
-    } else {
-        let of_run = |name: &String| {
-            Some(ResultFile {
-                path: beside(&format!("{name}/results.jsonl")),
-                run: Some(run_number(name)?),
-            })
-        };
-        let is_there = |file: &ResultFile| source.bytes(&file.path).is_ok();
-        files.extend(names.iter().filter_map(of_run).filter(is_there));
     }
     files.sort_by_key(|file| file.run);
     (!files.is_empty()).then_some(files)
@@ -63,48 +54,41 @@ fn run_number(name: &str) -> Option<u64> {
     name.strip_prefix("run_")?.parse::<u64>().ok()?.checked_sub(1)
 }
 
-/// Reads them.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let files = match files_of(source) {
         Some(files) => files,
         None => vec![ResultFile { path: source.path.clone(), run: None }],
     };
     let is_only = files.len() == 1;
-    let mut imported = ImportedSource::default();
     let mut rows = ResultRows::default();
-    let mut about = About::read(source, &files, &mut imported);
+    rows.about = About::read(source, &files, &mut rows.imported);
     for file in &files {
         let text = reading::text(source, &file.path)?;
-        about.look_in(&text);
+        rows.about.look_in(&text);
         match results_of(&text) {
             Ok(results) => {
                 for (result, record) in results {
-                    rows.add(result, &record.value, file, &about, &mut imported);
+                    rows.add(result, &record.value, file);
                 }
             }
             Err(problem) if is_only => {
-                return Err(ImportError::unreadable(
-                    format!("cannot read `{}`: {problem}", file.path),
-                    "name results of Letta Evals, or their directory",
-                ));
+                return Err(ImportError::unread(&file.path, problem, HINT));
             }
-            Err(problem) => imported.leave_out(
-                "files",
-                SourcePlace::new(&file.path, problem.line),
-                "a file of results",
-                problem.message,
-            ),
+            Err(problem) => {
+                let place = SourcePlace::new(&file.path, problem.line);
+                rows.imported.leave_out("files", place, "a file of results", problem.message);
+            }
         }
     }
     if rows.rows.is_empty() {
-        return Err(ImportError::unreadable(
-            format!("there is no result in `{}`", source.path),
-            "name results of Letta Evals, or their directory",
-        ));
+        let message = format!("there is no result in `{}`", source.path);
+        return Err(ImportError::unreadable(message, HINT));
     }
-    rows.finish(&about, source, &mut imported);
-    Ok(imported)
+    Ok(rows.finish(source))
 }
+
+/// What to do about a source that holds no results.
+const HINT: &str = "name results of Letta Evals, or their directory";
 
 /// Each result of a text, beside its record.
 fn results_of(text: &str) -> Result<Vec<(LettaResult, LettaResultRecord)>, LettaProblem> {
@@ -131,24 +115,19 @@ impl About {
         if !source.is_folder() {
             return about;
         }
-        let first_folder = files
-            .first()
-            .and_then(|file| file.path.rsplit_once('/'))
-            .map_or("", |(folder, _)| folder);
-        let paths = [
+        let folder = files.first().map_or("", |file| folder_of(&file.path));
+        let json =
+            |path: &str| -> Option<Value> { serde_json::from_str(&source.text(path).ok()?).ok() };
+        for path in [
             source.beside("header.json"),
             source.beside("suite.json"),
-            format!("{first_folder}/header.json"),
-        ];
-        for path in paths {
-            let value =
-                source.text(&path).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
-            if let Some(value) = value {
+            format!("{folder}/header.json"),
+        ] {
+            if let Some(value) = json(&path) {
                 about.take(&value);
             }
         }
-        let summary = source.text(&source.beside("summary.json")).ok();
-        if let Some(summary) = summary.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
+        if let Some(summary) = json(&source.beside("summary.json")) {
             summary_note(&summary, imported);
         }
         about
@@ -156,27 +135,21 @@ impl About {
 
     /// The header that old files begin with; the oldest are one object, which says the same.
     fn look_in(&mut self, text: &str) {
-        let head = text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
-        let head = head.or_else(|| serde_json::from_str(text).ok());
-        let says = |head: &Value| {
-            head.get("type").and_then(Value::as_str) == Some("header")
-                || head.get("results").is_some_and(Value::is_array)
-        };
-        if let Some(head) = head.filter(says) {
+        let head = text.lines().next().and_then(|line| serde_json::from_str(line).ok());
+        let head: Value = head.or_else(|| serde_json::from_str(text).ok()).unwrap_or_default();
+        if text_in(&head, "type") == Some("header") || head["results"].is_array() {
             self.take(&head);
         }
     }
 
     fn take(&mut self, value: &Value) {
         if self.name.is_none() {
-            self.name = value.get("suite").and_then(Value::as_str).map(str::to_owned);
+            self.name = text_in(value, "suite").map(str::to_owned);
         }
-        if let Some(config) =
-            value.get("config").filter(|config| config.is_object() && self.config.is_null())
-        {
-            self.config = config.clone();
+        if value["config"].is_object() && self.config.is_null() {
+            self.config = value["config"].clone();
         }
-        let samples = value.get("samples").and_then(Value::as_array).into_iter().flatten();
+        let samples = items_in(value, "samples");
         self.samples.extend(
             samples.filter_map(|sample| Some((as_text(sample.get("id")?), sample.clone()))),
         );
@@ -186,30 +159,26 @@ impl About {
 /// What Letta Evals computed of all.
 fn summary_note(summary: &Value, imported: &mut ImportedSource) {
     let by_metric = first(summary, &["/metrics/by_metric"]).and_then(Value::as_object);
-    let told: Vec<String> = by_metric
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, metric)| {
-            Some(format!("`{name}` {}", as_text(metric.get("avg_score_attempted")?)))
-        })
-        .collect();
+    let told = by_metric.into_iter().flatten().filter_map(|(name, metric)| {
+        Some(format!("`{name}` {}", as_text(metric.get("avg_score_attempted")?)))
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
     if !told.is_empty() {
         imported.note(format!(
-            "The summary says of the samples that were attempted, on average: {}.",
-            told.join(", ")
+            "The summary says of the samples that were attempted, on average: {told}."
         ));
     }
     if let Some(passed) = first(summary, &["/gates_passed"]).and_then(Value::as_bool) {
-        imported.note(format!(
-            "The summary says that the gate {}.",
-            if passed { "passed" } else { "failed" }
-        ));
+        let came = if passed { "passed" } else { "failed" };
+        imported.note(format!("The summary says that the gate {came}."));
     }
 }
 
 /// The rows of all results.
 #[derive(Default)]
 struct ResultRows {
+    imported: ImportedSource,
+    about: About,
     rows: Vec<Value>,
     /// Where the row of a sample, model and run stands.
     places: BTreeMap<String, usize>,
@@ -220,123 +189,86 @@ struct ResultRows {
 }
 
 impl ResultRows {
-    fn add(
-        &mut self,
-        result: LettaResult,
-        raw: &Value,
-        file: &ResultFile,
-        about: &About,
-        imported: &mut ImportedSource,
-    ) {
+    fn add(&mut self, result: LettaResult, raw: &Value, file: &ResultFile) {
         let place = SourcePlace::new(&file.path, result.line);
         let key = format!("{}\n{:?}\n{:?}", result.sample_id, result.model, file.run);
-        let sample = raw
-            .get("sample")
-            .filter(|sample| sample.is_object())
-            .or_else(|| about.samples.get(&result.sample_id));
-        let sample = sample.cloned().unwrap_or_default();
-        let mut row = Map::new();
-        row.insert("id".to_owned(), Value::from(result.sample_id.as_str()));
-        row.extend(file.run.map(|run| ("trial".to_owned(), Value::from(run))));
-        row.extend(result.model.map(|model| ("model".to_owned(), Value::from(model))));
-        let mut put = |name: &str, value: Option<&Value>| {
-            if let Some(value) = value.filter(|value| !value.is_null()) {
-                row.insert(name.to_owned(), value.clone());
-            }
-        };
-        put(
-            "input",
-            Some(&result.input).filter(|input| !input.is_null()).or_else(|| sample.get("input")),
-        );
+        let own = raw.get("sample").filter(|sample| sample.is_object());
+        let sample = own.or_else(|| self.about.samples.get(&result.sample_id));
+        let sample = sample.unwrap_or(&Value::Null);
+        let mut row = json!({"id": result.sample_id});
+        put(&mut row, "trial", file.run);
+        put(&mut row, "model", result.model);
+        let input = Some(&result.input).filter(|input| !input.is_null());
+        put(&mut row, "input", input.or_else(|| first(sample, &["/input"])).cloned());
         for name in ["ground_truth", "rubric_vars", "extra_vars", "agent_args", "rubric"] {
-            put(name, sample.get(name));
+            put(&mut row, name, sample.get(name).filter(|value| !value.is_null()).cloned());
         }
         let is_empty = result.trajectory.as_array().is_none_or(|turns| {
             turns.iter().all(|turn| turn.as_array().is_some_and(Vec::is_empty))
         });
         if is_empty {
-            row.insert("output".to_owned(), Value::Null);
+            row["output"] = Value::Null;
         } else {
-            row.insert("trajectory".to_owned(), result.trajectory);
+            row["trajectory"] = result.trajectory;
         }
-        row.extend(result.agent_state.map(|state| ("agent_state".to_owned(), state)));
+        put(&mut row, "agent_state", result.agent_state);
         let grades = grades_of(result.grades, raw, is_empty);
         let failure = grades.is_empty().then(|| first(raw, &["/grade/rationale"])).flatten();
         let error = first(raw, &["/error/message", "/error"]).or(failure);
-        row.extend(error.map(|error| ("error".to_owned(), Value::from(as_text(error)))));
-        row.extend(
-            first(raw, &["/total_time", "/timing/total"])
-                .map(|time| ("total_time".to_owned(), time.clone())),
-        );
-        row.extend(
-            first(raw, &["/cost", "/usage/cost"]).map(|cost| ("cost".to_owned(), cost.clone())),
-        );
-        let scores = self.scores(&grades, imported);
-        if !scores.is_empty() {
-            row.insert("scores".to_owned(), Value::Object(scores));
-        }
-        imported.count("results");
+        put(&mut row, "error", error.map(as_text));
+        put(&mut row, "total_time", first(raw, &["/total_time", "/timing/total"]).cloned());
+        put(&mut row, "cost", first(raw, &["/cost", "/usage/cost"]).cloned());
+        let scores = self.scores(&grades);
+        put(&mut row, "scores", (!scores.is_empty()).then_some(scores));
+        self.imported.count("results");
         match self.places.get(&key).and_then(|at| self.rows.get_mut(*at)) {
             Some(earlier) => {
                 // Letta Evals appends to a file that is there, and its last line counts.
-                *earlier = Value::Object(row);
+                *earlier = row;
                 let what = format!("an earlier result of the sample `{}`", result.sample_id);
-                imported.leave_out(
-                    "results",
-                    place,
-                    what,
-                    "the file has it twice, and the last counts",
-                );
+                let why = "the file has it twice, and the last counts";
+                self.imported.leave_out("results", place, what, why);
             }
             None => {
                 self.places.insert(key, self.rows.len());
-                self.rows.push(Value::Object(row));
+                self.rows.push(row);
             }
         }
     }
 
     /// The grades of a result; one that could not be made has no score.
-    fn scores(
-        &mut self,
-        grades: &Map<String, Value>,
-        imported: &mut ImportedSource,
-    ) -> Map<String, Value> {
+    fn scores(&mut self, grades: &Map<String, Value>) -> Map<String, Value> {
         let mut scores = Map::new();
         for (name, grade) in grades {
             let key = self.key(name);
-            let mut kept = Map::new();
             let failure = first(grade, &["/metadata/error"]);
-            match (grade.get("score"), failure) {
-                (_, Some(failure)) => {
-                    _ = kept.insert("error".to_owned(), Value::from(as_text(failure)));
-                }
-                (Some(score), None) => _ = kept.insert("score".to_owned(), score.clone()),
+            let mut kept = match (grade.get("score"), failure) {
+                (_, Some(failure)) => json!({"error": as_text(failure)}),
+                (Some(score), None) => json!({"score": score}),
                 (None, None) => continue,
-            }
-            kept.extend(
-                first(grade, &["/rationale"]).map(|why| ("rationale".to_owned(), why.clone())),
-            );
+            };
+            put(&mut kept, "rationale", first(grade, &["/rationale"]).cloned());
             if failure.is_some() {
-                imported.note("Grades that could not be made are errors here, and 0 in the summary of Letta Evals.");
+                self.imported.note("Grades that could not be made are errors here, and 0 in the summary of Letta Evals.");
             }
-            imported.count("scores");
-            scores.insert(key, Value::Object(kept));
+            self.imported.count("scores");
+            scores.insert(key, kept);
         }
         scores
     }
 
     /// The name of a grader in rows and suites: conditions name it without quotes.
     fn key(&mut self, name: &str) -> String {
-        if let Some(key) = self.keys.get(name) {
-            return key.clone();
-        }
-        let key = self.names.give(&name.replace('-', "_"));
-        self.keys.insert(name.to_owned(), key.clone());
-        self.order.push(name.to_owned());
-        key
+        let key = self.keys.entry(name.to_owned()).or_insert_with(|| {
+            self.order.push(name.to_owned());
+            self.names.give(&name.replace('-', "_"))
+        });
+        key.clone()
     }
 
-    fn finish(mut self, about: &About, source: &ImportSource<'_>, imported: &mut ImportedSource) {
+    fn finish(mut self, source: &ImportSource<'_>) -> ImportedSource {
+        let mut imported = std::mem::take(&mut self.imported);
+        let about = std::mem::take(&mut self.about);
         let mut graders = Map::new();
         let mut judged = Map::new();
         let mut specs =
@@ -355,8 +287,9 @@ impl ResultRows {
                     judged.insert(key, grader);
                 }
                 said => {
-                    let unsaid = "the results do not say what it is; its scores are taken over";
-                    let why = said.and_then(Result::err).unwrap_or_else(|| unsaid.to_owned());
+                    let why = said.and_then(Result::err);
+                    let why = why.as_deref().unwrap_or("the results do not say what it is");
+                    let why = format!("{why}; its scores are taken over");
                     let place = SourcePlace::new(&source.path, 0);
                     imported.leave_out("graders", place, format!("the grader `{name}`"), why);
                     continue;
@@ -366,35 +299,24 @@ impl ResultRows {
         }
         if graders.is_empty() {
             imported.note("The results hold no grade, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders).");
-            graders.insert("answered".to_owned(), json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "last_assistant"}));
+            graders.insert("answered".to_owned(), answered("last_assistant"));
         }
+        leave_out_rules(&about, source, &mut imported);
         let name = about.name.as_deref().unwrap_or("letta-evals");
-        let mut suite = json!({"name": name, "target": {"kind": "recorded", "format": "letta"}, "graders": graders});
-        leave_out_rules(about, source, imported);
-        if self.rows.iter().all(|row| row.get("trajectory").is_none()) {
-            suite.as_object_mut().map(|suite| suite.shift_remove("target"));
+        let mut suite = json!({"name": name});
+        if self.rows.iter().any(|row| row.get("trajectory").is_some()) {
+            suite["target"] = json!({"kind": "recorded", "format": "letta"});
         }
-        let rows = std::mem::take(&mut self.rows);
-        imported.suites.push(ImportedSuite {
-            file: ONLY_SUITE.to_owned(),
-            suite,
-            rows,
-            ..ImportedSuite::default()
-        });
-        if !judged.is_empty() {
-            let suite = json!({"extends": "suite.yaml", "name": format!("{name}, judged anew"), "graders": judged});
-            imported.suites.push(ImportedSuite {
-                file: "judged".to_owned(),
-                suite,
-                ..ImportedSuite::default()
-            });
-        }
+        suite["graders"] = Value::Object(graders);
+        imported.add_suite(ONLY_SUITE, suite, self.rows);
+        imported.add_judged(ONLY_SUITE, name, &judged);
+        imported
     }
 
     /// A grader that repeats the scores of one.
     fn recorded(&self, key: &str) -> Value {
         let config = json!({"path": format!("scores.{key}.score"), "rationale": format!("scores.{key}.rationale")});
-        let mut grader = json!({"kind": "tool", "function": "recorded_score", "config": config});
+        let mut grader = recorded_score(config);
         let lacks = |row: &Value| row.pointer(&format!("/scores/{key}")).is_none();
         if self.rows.iter().any(|row| lacks(row) && row.get("error").is_none()) {
             grader["only"] = Value::from(format!("has(row.scores.{key}) or has(row.error)"));
@@ -407,25 +329,21 @@ impl ResultRows {
 fn leave_out_rules(about: &About, source: &ImportSource<'_>, imported: &mut ImportedSource) {
     for part in ["gate", "reward"] {
         if let Some(rule) = about.config.get(part).filter(|rule| !rule.is_null()) {
-            let rule = rule
-                .as_object()
-                .map_or_else(|| rule.clone(), |rule| Value::Object(without_nulls(rule)));
+            let rule = match rule {
+                Value::Object(fields) => &Value::Object(without_nulls(fields)),
+                rule => rule,
+            };
+            let place = SourcePlace::new(&source.path, 0);
             let why = format!(
                 "write it over what is repeated (`NAME_recorded`) or graded anew: it was `{rule}`"
             );
-            imported.leave_out(
-                "gates",
-                SourcePlace::new(&source.path, 0),
-                format!("the {part}"),
-                why,
-            );
+            imported.leave_out("gates", place, format!("the {part}"), why);
         }
     }
 }
 
 /// The grades of a result by grader. Old releases have one, without a name; late ones a reward beside the grades.
-fn grades_of(named: Map<String, Value>, raw: &Value, is_empty: bool) -> Map<String, Value> {
-    let mut grades = named;
+fn grades_of(mut grades: Map<String, Value>, raw: &Value, is_empty: bool) -> Map<String, Value> {
     let is_old = raw.get("grades").is_none() && !is_empty;
     if let Some(grade) = first(raw, &["/grade"]).filter(|grade| is_old && grade.is_object()) {
         grades.insert(ONLY_GRADER.to_owned(), grade.clone());
@@ -444,24 +362,19 @@ enum LettaGrader {
 
 /// A grader of the results as one of a suite, or why not.
 fn mapped(spec: &Value) -> Result<LettaGrader, String> {
-    let told = "; its scores are taken over";
-    let Some(fields) = spec.as_object() else {
-        return Err(format!("the results do not say what it is{told}"));
-    };
-    let mut grader = without_nulls(fields);
-    let is_file = |name: &str| {
-        grader.get(name).and_then(Value::as_str).is_some_and(|value| value.contains(".py:"))
-    };
+    let grader = spec.as_object().map(without_nulls);
+    let mut grader = grader.ok_or("the results do not say what it is")?;
+    let text = |name: &str| grader.get(name).and_then(Value::as_str);
+    let is_file = |name: &str| text(name).is_some_and(|value| value.contains(".py:"));
     if is_file("function") || is_file("extractor") {
-        return Err(format!(
-            "its program is not among the results: name it in a suite, with `--cached` and this directory{told}"
-        ));
+        let why = "its program is not among the results: name it in a suite, with `--cached` and this directory";
+        return Err(why.to_owned());
     }
-    match fields.get("kind").and_then(Value::as_str) {
+    match text("kind") {
         Some("tool") => {
-            let function = fields.get("function").and_then(Value::as_str).unwrap_or_default();
+            let function = text("function").unwrap_or_default();
             if grade::find(function).is_none() {
-                return Err(format!("evalrs has no `{function}`{told}"));
+                return Err(format!("evalrs has no `{function}`"));
             }
             // Old releases wrote the fields of judges into all graders.
             let of_tools = [
@@ -477,12 +390,12 @@ fn mapped(spec: &Value) -> Result<LettaGrader, String> {
             Ok(LettaGrader::Tool(Value::Object(grader)))
         }
         Some("model_judge" | "rubric") if grader.get("agent_file").is_none() => {
-            if !grader.get("prompt").is_some_and(Value::is_string) {
-                return Err(format!("the results do not hold its prompt{told}"));
+            if text("prompt").is_none() {
+                return Err("the results do not hold its prompt".to_owned());
             }
             grader.shift_remove("prompt_path");
             Ok(LettaGrader::Judge(Value::Object(grader)))
         }
-        _ => Err(format!("an agent judges, and its file is not among the results{told}")),
+        _ => Err("an agent judges, and its file is not among the results".to_owned()),
     }
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::folder::{ONLY_SUITE, is_inside};
-use crate::imported::{ImportError, ImportedFile, ImportedSource, ImportedSuite, SourcePlace};
-use crate::reading::{self, ends_in};
+use crate::folder::is_inside;
+use crate::imported::{ImportError, ImportedFile, ImportedSource, ONLY_SUITE, SourcePlace};
+use crate::reading::{self, ends_in, items_in, text_in};
 use crate::secrets::{FoundSecret, is_placeholder, is_reference};
 use crate::source::ImportSource;
 use evalrs_base::diagnostic::Diagnostic;
@@ -32,7 +32,6 @@ pub(super) fn is_suite(head: &str) -> bool {
     has("dataset") && has("target") && has_graders && TARGETS.iter().any(says)
 }
 
-/// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let text = reading::text(source, &source.path)?;
     let mut diagnostics = Vec::new();
@@ -57,11 +56,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     };
     let suite = copier.suite(suite);
     let mut imported = copier.imported;
-    imported.suites.push(ImportedSuite {
-        file: ONLY_SUITE.to_owned(),
-        suite,
-        ..ImportedSuite::default()
-    });
+    imported.add_suite(ONLY_SUITE, suite, Vec::new());
     Ok(imported)
 }
 
@@ -110,37 +105,26 @@ impl SuiteCopier<'_> {
         }
         let says = |name: &str| target.get(name).is_some_and(|value| !value.is_null());
         let is_code = target.get("kind").and_then(Value::as_str) == Some("letta_code");
-        let scripted = is_code && says("agent_script");
-        let is_homeless = is_code && !says("working_dir") && !says("workspace");
-        if is_homeless && !scripted {
+        let is_scripted = is_code && says("agent_script");
+        if is_code && !is_scripted && !says("working_dir") && !says("workspace") {
             target.insert("workspace".to_owned(), json!(true));
             self.imported.note("The suite does not say where `letta_code` works; Letta Evals runs it in the suite's folder. Here it is given a fresh folder each time, so that it changes nothing: `working_dir: DIR` or `workspace: {template: DIR}` say otherwise.");
         }
-        let folder = target.get("working_dir").and_then(Value::as_str).map(str::to_owned);
-        if scripted {
+        if is_scripted {
             let place = self.place("agent_script");
             self.imported.leave_out("targets", place, "`agent_script` of `letta_code`", "evalrs runs scripts that make agents for `letta_agent` alone: `validate` refuses the suite until that is changed");
         }
-        if let Some(folder) = folder {
+        if let Some(folder) = text_in(&suite["target"], "working_dir") {
             let place = self.place("working_dir");
-            self.imported.leave_out(
-                "files",
-                place,
-                format!("the folder `{folder}`"),
-                "folders are not copied: copy it beside the suite, or say another `working_dir`",
-            );
+            let why =
+                "folders are not copied: copy it beside the suite, or say another `working_dir`";
+            self.imported.leave_out("files", place, format!("the folder `{folder}`"), why);
         }
-        let sandbox = ["/sandbox/kind", "/target/sandbox/kind"];
-        let sandbox = reading::text_at(suite, &sandbox);
-        if let Some(kind) = sandbox {
-            let what = format!("the sandbox `{kind}`");
+        if let Some(kind) = reading::text_at(suite, &["/sandbox/kind", "/target/sandbox/kind"]) {
             let place = self.place("sandbox");
-            self.imported.leave_out(
-                "targets",
-                place,
-                what,
-                "evalrs has no such sandbox: `validate` refuses the suite until that is changed",
-            );
+            let why =
+                "evalrs has no such sandbox: `validate` refuses the suite until that is changed";
+            self.imported.leave_out("targets", place, format!("the sandbox `{kind}`"), why);
         }
     }
 
@@ -156,8 +140,7 @@ impl SuiteCopier<'_> {
             let Some(grader) = suite.pointer(&place).filter(|grader| grader.is_object()) else {
                 continue;
             };
-            if grader.get("kind").and_then(Value::as_str) == Some("letta_judge")
-                && grader.get("agent_file").is_none()
+            if text_in(grader, "kind") == Some("letta_judge") && grader.get("agent_file").is_none()
             {
                 let line = self.place("letta_judge");
                 self.imported.leave_out("graders", line, format!("the judge of `{}`", place.rsplit('/').next().unwrap_or(&place)), "the agent that judges is a file of the package letta-evals: copy it, and name it as `agent_file`");
@@ -175,8 +158,8 @@ impl SuiteCopier<'_> {
 
     /// Configurations of models that stand beside the suite.
     fn models(&mut self, suite: &Value) {
-        let names = suite.pointer("/target/model_configs").and_then(Value::as_array);
-        for name in names.into_iter().flatten().filter_map(Value::as_str) {
+        let names = items_in(&suite["target"], "model_configs");
+        for name in names.filter_map(Value::as_str) {
             let path = format!("llm_model_configs/{name}.json");
             match self.source.text(&self.source.beside(&path)) {
                 Ok(text) => self.add(&path, text),
@@ -191,11 +174,9 @@ impl SuiteCopier<'_> {
     /// Files that rows of a dataset of lines name.
     fn rubrics_of_rows(&mut self, suite: &Value) {
         let named = suite.pointer("/dataset/path").or_else(|| suite.get("dataset"));
-        let Some(dataset) = named.and_then(Value::as_str).filter(|path| ends_in(path, "jsonl"))
-        else {
-            return;
-        };
-        let Some(at) = self.imported.files.iter().position(|file| file.path == dataset) else {
+        let named = named.and_then(Value::as_str).filter(|path| ends_in(path, "jsonl"));
+        let mut files = self.imported.files.iter();
+        let Some(at) = named.and_then(|path| files.position(|file| file.path == path)) else {
             return;
         };
         let text = self.imported.files[at].text.clone();
@@ -230,24 +211,24 @@ impl SuiteCopier<'_> {
     /// Copies the program of `file.py:name`.
     fn program_at(&mut self, suite: &mut Value, pointer: &str) {
         let Some(named) = suite.pointer(pointer).and_then(Value::as_str) else { return };
-        let Some(NamedProgram { path, function }) = NamedProgram::of(named) else { return };
-        let Some(copy) = self.copy(&path) else { return };
-        self.modules(&path, &copy);
+        let program = named.rsplit_once(':').filter(|(path, _)| ends_in(path, "py"));
+        let Some((path, function)) = program else { return };
+        let Some(copy) = self.copy(path) else { return };
+        self.modules(path.to_owned(), copy.clone());
         self.imported.note("Programs are copied with the modules that they import from their own folder; other files that they read, and packages that are installed, must be there too.");
+        let program = format!("{copy}:{function}");
         if let Some(value) = suite.pointer_mut(pointer) {
-            *value = Value::from(format!("{copy}:{function}"));
+            *value = Value::from(program);
         }
     }
 
     /// Copies what a program imports from its own folder: modules, and packages with what is imported of them.
-    fn modules(&mut self, path: &str, copy: &str) {
-        let mut open = vec![CopiedModule { path: path.to_owned(), copy: copy.to_owned() }];
+    fn modules(&mut self, path: String, copy: String) {
+        let mut open = vec![CopiedModule { path, copy }];
         let mut seen = BTreeSet::new();
         while let Some(CopiedModule { path, copy }) = open.pop() {
             let text = self.source.text(&self.source.beside(&path)).unwrap_or_default();
-            let imported = modules_of(&text);
-            let files = imported.iter().flat_map(|module| files_of_module(module));
-            for file in files {
+            for file in modules_of(&text).iter().flat_map(|module| files_of_module(module)) {
                 let named = format!("{}{file}", folder_of(&path));
                 if seen.len() >= MAX_MODULES || seen.contains(&named) {
                     continue;
@@ -302,21 +283,6 @@ impl SuiteCopier<'_> {
     }
 }
 
-/// A program as suites name it.
-struct NamedProgram {
-    path: String,
-    function: String,
-}
-
-impl NamedProgram {
-    /// The program of `file.py:name`; any other name is one of evalrs.
-    fn of(named: &str) -> Option<Self> {
-        let at = named.rfind(':')?;
-        let path = named.get(..at).filter(|path| ends_in(path, "py"))?;
-        Some(Self { path: path.to_owned(), function: named.get(at + 1..)?.to_owned() })
-    }
-}
-
 /// A module, and the path of its copy.
 struct CopiedModule {
     path: String,
@@ -338,8 +304,7 @@ fn modules_of(text: &str) -> Vec<String> {
             statement.strip_prefix("from ").and_then(|rest| rest.split_once(" import"))
         {
             let package = package.trim().trim_start_matches('.').replace('.', "/");
-            let of_package = names_in(names).map(|name| join(&package, &name));
-            modules.extend(of_package);
+            modules.extend(names_in(names).map(|name| join(&package, &name)));
             modules.push(package);
         }
     }
@@ -384,11 +349,7 @@ fn files_of_module(module: &str) -> Vec<String> {
     files
 }
 
-/// An object without its nulls.
 pub(super) fn without_nulls(fields: &Map<String, Value>) -> Map<String, Value> {
-    fields
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    let said = fields.iter().filter(|(_, value)| !value.is_null());
+    said.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -2,10 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use super::score_range::ScoreRange;
 use super::templates::{TemplatePart, parts, render, rubric};
+use crate::graders::JudgeModel;
 use crate::imported::{ImportedFile, ImportedSource, SourcePlace};
-use crate::reading::{GivenNames, JudgeModel, first, plain_name, text_at};
+use crate::reading::{GivenNames, items_in, plain_name, put, text_at, text_in};
+
+/// From where to where scores go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ScoreRange {
+    pub min: f64,
+    pub max: f64,
+}
+
+impl ScoreRange {
+    pub(super) const UNIT: Self = Self { min: 0.0, max: 1.0 };
+
+    /// The range that a grader says.
+    pub(super) fn of(grader: &Value) -> Option<Self> {
+        let range = grader.get("range")?.as_array()?;
+        let bound = |at: usize, default| range.get(at).and_then(Value::as_f64).unwrap_or(default);
+        Some(Self { min: bound(0, 0.0), max: bound(1, 1.0) })
+    }
+}
 
 /// Whether a value is a grader.
 pub(super) fn is_grader(value: &Value) -> bool {
@@ -22,10 +40,11 @@ pub(super) struct GraderReader<'a> {
     names: GivenNames,
 }
 
-/// What a grader compares, and with what.
-struct ReferenceMembers {
-    /// Members of the grader that say what it reads and what that is compared with.
-    members: Map<String, Value>,
+/// What the answer is compared with.
+enum Reference {
+    Text(String),
+    /// The path of a field of the row.
+    Field(String),
 }
 
 impl<'a> GraderReader<'a> {
@@ -79,23 +98,21 @@ impl<'a> GraderReader<'a> {
             ([TemplatePart::Output], _) => self.compared(name, &reference)?,
             (_, [TemplatePart::Output]) if is_symmetric => self.compared(name, &input)?,
             _ => {
-                return Err(
-                    "it does not compare `{{ sample.output_text }}` with something of the item"
-                        .to_owned(),
-                );
+                let why =
+                    "it does not compare `{{ sample.output_text }}` with something of the item";
+                return Err(why.to_owned());
             }
         };
         let mut mapped = match operation {
-            "eq" | "ne" => with_config(
-                "string_match",
-                json!({"case_sensitive": true, "normalize_whitespace": false}),
-            ),
-            "like" => with_config("contains_any", json!({"case_sensitive": true})),
-            "ilike" => with_config("contains", json!({})),
+            "eq" | "ne" => {
+                tool("string_match", json!({"case_sensitive": true, "normalize_whitespace": false}))
+            }
+            "like" => tool("contains_any", json!({"case_sensitive": true})),
+            "ilike" => tool("contains", Value::Null),
             other => return Err(format!("there is no operation `{other}`")),
         };
         if operation == "ne" {
-            mapped.insert("not".to_owned(), Value::Bool(true));
+            mapped["not"] = json!(true);
         }
         Ok(compared.of(mapped))
     }
@@ -115,58 +132,37 @@ impl<'a> GraderReader<'a> {
         let reference = parts(text_at(grader, &["/reference"]).unwrap_or_default());
         let compared = self.compared(name, &reference)?;
         let mut mapped = match metric {
-            "bleu" => with_config("bleu", json!({})),
-            "rouge_l" => with_config("rouge_l", json!({})),
+            "bleu" | "rouge_l" => tool(metric, Value::Null),
             "rouge_1" | "rouge_2" | "rouge_3" | "rouge_4" | "rouge_5" => {
                 let n: u64 = metric.trim_start_matches("rouge_").parse().unwrap_or(1);
-                with_config("rouge_n", json!({"n": n}))
+                tool("rouge_n", json!({"n": n}))
             }
-            "cosine" => {
-                let mut similarity = Map::new();
-                similarity.insert("kind".to_owned(), Value::from("similarity"));
-                similarity.insert("model".to_owned(), Value::from("text-embedding-3-large"));
-                similarity
-            }
+            "cosine" => json!({"kind": "similarity", "model": "text-embedding-3-large"}),
             "fuzzy_match" => return Err("OpenAI computes it with rapidfuzz and does not say how: `levenshtein` or `edit_similarity` come near".to_owned()),
             other => return Err(format!("evalrs does not compute `{other}`")),
         };
         if metric != "cosine" {
             imported.note(format!("`{name}`: OpenAI does not say which variant of {metric} it computes; that of evalrs is described in docs/suite.md, and scores may differ by some hundredths."));
         }
-        put_threshold(&mut mapped, grader, 0.0, 1.0);
+        put_threshold(&mut mapped, grader, ScoreRange::UNIT);
         Ok(compared.of(mapped))
     }
 
     /// What the answer is compared with: a text, a field of the item, or what a template gives for each item.
-    fn compared(
-        &mut self,
-        name: &str,
-        reference: &[TemplatePart],
-    ) -> Result<ReferenceMembers, String> {
-        let mut members = Map::new();
+    fn compared(&mut self, name: &str, reference: &[TemplatePart]) -> Result<Reference, String> {
         match reference {
-            [] => return Err("it has no `reference`".to_owned()),
-            [TemplatePart::Text(text)] => {
-                members.insert("value".to_owned(), Value::from(text.as_str()));
-            }
-            [TemplatePart::Item(path)] => {
-                members.insert("ground_truth".to_owned(), Value::from(format!("row.item.{path}")));
-            }
+            [] => Err("it has no `reference`".to_owned()),
+            [TemplatePart::Text(text)] => Ok(Reference::Text(text.clone())),
+            [TemplatePart::Item(path)] => Ok(Reference::Field(format!("row.item.{path}"))),
             _ => {
                 for row in self.rows.iter_mut() {
-                    let text = render(reference, row.get("item").unwrap_or(&Value::Null));
+                    let text = render(reference, &row["item"]);
                     let text = text.ok_or("its reference names what items do not hold")?;
-                    let Some(row) = row.as_object_mut() else { continue };
-                    let references = row.entry("references").or_insert_with(|| json!({}));
-                    references[name] = Value::from(text);
+                    row["references"][name] = json!(text);
                 }
-                members.insert(
-                    "ground_truth".to_owned(),
-                    Value::from(format!("row.references.{name}")),
-                );
+                Ok(Reference::Field(format!("row.references.{name}")))
             }
         }
-        Ok(ReferenceMembers { members })
     }
 
     /// A function of Python: its source, and a function that hands it what it expects.
@@ -177,14 +173,12 @@ impl<'a> GraderReader<'a> {
         }
         let path = format!("graders/{}.py", plain_name(name));
         let text = format!("{}\n{PYTHON_CALL}", source.trim_end());
-        self.files.push(ImportedFile { path: path.clone(), text });
-        let mut mapped = Map::new();
-        mapped.insert("kind".to_owned(), Value::from("tool"));
-        mapped.insert("function".to_owned(), Value::from(format!("{path}:graded_by_evalrs")));
-        mapped.insert("extractor".to_owned(), Value::from("final_output"));
-        mapped.insert("sees".to_owned(), json!(["row"]));
-        put_threshold(&mut mapped, grader, 0.0, 1.0);
-        Ok(Value::Object(mapped))
+        let mut mapped = tool(&format!("{path}:graded_by_evalrs"), Value::Null);
+        mapped["extractor"] = json!("final_output");
+        mapped["sees"] = json!(["row"]);
+        self.files.push(ImportedFile { path, text });
+        put_threshold(&mut mapped, grader, ScoreRange::UNIT);
+        Ok(mapped)
     }
 
     /// Graders inside a grader, and the formula that makes one score of theirs.
@@ -211,37 +205,31 @@ impl<'a> GraderReader<'a> {
         for (own, mapped) in made {
             self.graders.insert(own, mapped);
         }
-        let mut mapped = Map::new();
-        mapped.insert("kind".to_owned(), Value::from("combine"));
-        mapped.insert("combine".to_owned(), Value::from(formula.text()));
-        put_threshold(&mut mapped, grader, 0.0, 1.0);
-        Ok(Value::Object(mapped))
+        let mut mapped = json!({"kind": "combine", "combine": formula.text()});
+        put_threshold(&mut mapped, grader, ScoreRange::UNIT);
+        Ok(mapped)
     }
 }
 
-impl ReferenceMembers {
+impl Reference {
     /// The grader with what it compares.
-    fn of(self, mut mapped: Map<String, Value>) -> Value {
-        for (member, value) in self.members {
-            let is_option =
-                member == "value" && mapped.get("kind").and_then(Value::as_str) == Some("tool");
-            let function =
-                mapped.get("function").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let takes_several =
-                matches!(function.as_str(), "contains_any" | "rouge_n" | "rouge_l" | "bleu");
-            if is_option {
-                let config = mapped.entry("config").or_insert_with(|| json!({}));
+    fn of(self, mut mapped: Value) -> Value {
+        match self {
+            Self::Text(text) if mapped["kind"] == "tool" => {
+                let function = text_in(&mapped, "function").unwrap_or_default();
+                let takes_several =
+                    matches!(function, "contains_any" | "rouge_n" | "rouge_l" | "bleu");
                 if takes_several {
-                    config["values"] = json!([value]);
+                    mapped["config"]["values"] = json!([text]);
                 } else {
-                    config["value"] = value;
+                    mapped["config"]["value"] = json!(text);
                 }
-            } else {
-                mapped.insert(member, value);
             }
+            Self::Text(text) => mapped["value"] = json!(text),
+            Self::Field(path) => mapped["ground_truth"] = json!(path),
         }
-        mapped.insert("extractor".to_owned(), Value::from("final_output"));
-        Value::Object(mapped)
+        mapped["extractor"] = json!("final_output");
+        mapped
     }
 }
 
@@ -267,41 +255,34 @@ def graded_by_evalrs(sample, submission):
     return float(grade(answered, row.get("item") or {}))
 "#;
 
-fn with_config(function: &str, config: Value) -> Map<String, Value> {
-    let mut mapped = Map::new();
-    mapped.insert("kind".to_owned(), Value::from("tool"));
-    mapped.insert("function".to_owned(), Value::from(function));
-    if config.as_object().is_some_and(|config| !config.is_empty()) {
-        mapped.insert("config".to_owned(), config);
-    }
+fn tool(function: &str, config: Value) -> Value {
+    let mut mapped = json!({"kind": "tool", "function": function});
+    put(&mut mapped, "config", Some(config).filter(|config| !config.is_null()));
     mapped
 }
 
 /// Puts the least score that passes, on the scale from 0 to 1.
-fn put_threshold(mapped: &mut Map<String, Value>, grader: &Value, min: f64, max: f64) {
-    let Some(threshold) = grader.get("pass_threshold").and_then(Value::as_f64) else { return };
-    let share = (threshold - min) / (max - min);
-    if (0.0..=1.0).contains(&share) {
-        mapped.insert("pass_threshold".to_owned(), Value::from(share));
-    }
+fn put_threshold(mapped: &mut Value, grader: &Value, range: ScoreRange) {
+    let threshold = grader.get("pass_threshold").and_then(Value::as_f64);
+    let share = threshold.map(|threshold| (threshold - range.min) / (range.max - range.min));
+    put(mapped, "pass_threshold", share.filter(|share| (0.0..=1.0).contains(share)));
 }
 
 /// The messages of a judge as one rubric.
 fn prompt(grader: &Value) -> Result<String, String> {
-    let messages = match first(grader, &["/input"]) {
-        Some(Value::Array(messages)) => messages.clone(),
-        Some(Value::String(text)) => vec![json!({"content": text})],
+    let messages = match grader.get("input") {
+        Some(Value::Array(messages)) => messages,
+        Some(Value::String(text)) => &vec![json!({"content": text})],
         _ => return Err("it has no `input`".to_owned()),
     };
     let mut texts = Vec::new();
-    for message in &messages {
+    for message in messages {
         let text = match message.get("content") {
             Some(Value::String(text)) => text.clone(),
-            Some(Value::Object(part)) => part_text(part)?,
+            Some(part @ Value::Object(_)) => part_text(part)?.to_owned(),
             Some(Value::Array(list)) => {
-                let parts: Result<Vec<String>, String> =
-                    list.iter().filter_map(Value::as_object).map(part_text).collect();
-                parts?.join("\n")
+                let parts = list.iter().filter(|part| part.is_object()).map(part_text);
+                parts.collect::<Result<Vec<_>, _>>()?.join("\n")
             }
             _ => return Err("a message of it has no content".to_owned()),
         };
@@ -310,74 +291,53 @@ fn prompt(grader: &Value) -> Result<String, String> {
     Ok(texts.join("\n\n"))
 }
 
-fn part_text(part: &Map<String, Value>) -> Result<String, String> {
-    let text = part.get("text").and_then(Value::as_str);
-    text.map(str::to_owned).ok_or_else(|| "a message of it holds an image or a file".to_owned())
+fn part_text(part: &Value) -> Result<&str, &'static str> {
+    text_in(part, "text").ok_or("a message of it holds an image or a file")
 }
 
 /// What all judges have: the rubric, the model, and how it is sampled.
-fn judge(grader: &Value, prompt: String, imported: &mut ImportedSource) -> Map<String, Value> {
-    let mut mapped = Map::new();
-    mapped.insert("kind".to_owned(), Value::from("rubric"));
-    mapped.insert("prompt".to_owned(), Value::from(prompt));
-    let JudgeModel { model, provider, .. } =
-        JudgeModel::of(text_at(grader, &["/model"]).unwrap_or("gpt-4o-mini"));
-    mapped.insert("model".to_owned(), Value::from(model));
-    if let Some(provider) = provider {
-        mapped.insert("provider".to_owned(), Value::from(provider));
-    }
-    mapped.insert("extractor".to_owned(), Value::from("final_output"));
-    let sampling = first(grader, &["/sampling_params"])
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
+fn judge(grader: &Value, prompt: &str, imported: &mut ImportedSource) -> Value {
+    let mut mapped = json!({"kind": "rubric", "prompt": prompt});
+    JudgeModel::of(text_at(grader, &["/model"]).unwrap_or("gpt-4o-mini")).put_into(&mut mapped);
+    mapped["extractor"] = json!("final_output");
+    let sampling = &grader["sampling_params"];
     // Unlike evalrs, OpenAI leaves the temperature to the model.
-    mapped
-        .insert("temperature".to_owned(), sampling.get("temperature").cloned().unwrap_or_default());
+    mapped["temperature"] = sampling["temperature"].clone();
     for (theirs, ours) in [
         ("seed", "seed"),
         ("top_p", "top_p"),
         ("max_completions_tokens", "max_tokens"),
         ("max_completion_tokens", "max_tokens"),
     ] {
-        if let Some(value) = sampling.get(theirs).filter(|value| value.is_number()) {
-            mapped.insert(ours.to_owned(), value.clone());
-        }
+        put(&mut mapped, ours, Some(&sampling[theirs]).filter(|value| value.is_number()).cloned());
     }
-    if let Some(effort) = sampling.get("reasoning_effort").filter(|effort| effort.is_string()) {
-        mapped.insert("extra_body".to_owned(), json!({"reasoning_effort": effort}));
+    if let Some(effort) = text_in(sampling, "reasoning_effort") {
+        mapped["extra_body"] = json!({"reasoning_effort": effort});
     }
     imported.note("The messages of a judge are one rubric here, a blank line between them; its reply is JSON with a score and a rationale.");
     mapped
 }
 
 fn score_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, String> {
-    let range = ScoreRange::of(grader);
-    let ScoreRange { min, max } = range.unwrap_or(ScoreRange::UNIT);
-    if min >= max {
+    let said = ScoreRange::of(grader);
+    let range = said.unwrap_or(ScoreRange::UNIT);
+    if range.min >= range.max {
         return Err("its `range` is empty".to_owned());
     }
-    let mut mapped = judge(grader, prompt(grader)?, imported);
-    if range.is_some() {
-        mapped.insert("scale".to_owned(), json!({"min": min, "max": max}));
-    }
-    put_threshold(&mut mapped, grader, min, max);
-    Ok(Value::Object(mapped))
+    let mut mapped = judge(grader, &prompt(grader)?, imported);
+    put(&mut mapped, "scale", said.map(|range| json!({"min": range.min, "max": range.max})));
+    put_threshold(&mut mapped, grader, range);
+    Ok(mapped)
 }
 
 fn label_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, String> {
     let list = |name: &str| -> Vec<String> {
-        let labels = grader.get(name).and_then(Value::as_array);
-        labels
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(|label| format!("`{label}`"))
-            .collect()
+        let labels = items_in(grader, name).filter_map(Value::as_str);
+        labels.map(|label| format!("`{label}`")).collect()
     };
     let passing = list("passing_labels");
-    let failing: Vec<String> =
-        list("labels").into_iter().filter(|label| !passing.contains(label)).collect();
+    let mut failing = list("labels");
+    failing.retain(|label| !passing.contains(label));
     if passing.is_empty() || failing.is_empty() {
         return Err("it does not say which labels pass and which do not".to_owned());
     }
@@ -387,10 +347,9 @@ fn label_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, S
         failing.join(", ")
     );
     let prompt = format!("{}\n\n{labels}", prompt(grader)?.trim_end());
-    Ok(Value::Object(judge(grader, prompt, imported)))
+    Ok(judge(grader, &prompt, imported))
 }
 
-/// A grader inside a `multi`.
 struct InnerGrader {
     name: String,
     grader: Value,
@@ -398,15 +357,15 @@ struct InnerGrader {
 
 /// The graders of a `multi`: a mapping by name, or one alone.
 fn inner_graders(grader: &Value) -> Result<Vec<InnerGrader>, String> {
-    let graders = grader.get("graders").and_then(Value::as_object).ok_or("it has no `graders`")?;
-    if is_grader(&Value::Object(graders.clone())) {
-        let name = graders.get("name").and_then(Value::as_str).unwrap_or("grader").to_owned();
-        return Ok(vec![InnerGrader { name, grader: Value::Object(graders.clone()) }]);
+    let all = grader.get("graders").filter(|all| all.is_object()).ok_or("it has no `graders`")?;
+    if is_grader(all) {
+        let name = text_in(all, "name").unwrap_or("grader").to_owned();
+        return Ok(vec![InnerGrader { name, grader: all.clone() }]);
     }
-    let inner = graders
-        .iter()
-        .map(|(name, grader)| InnerGrader { name: name.clone(), grader: grader.clone() });
-    let inner: Vec<InnerGrader> = inner.collect();
+    let inner = all.as_object().into_iter().flatten();
+    let inner: Vec<InnerGrader> = inner
+        .map(|(name, grader)| InnerGrader { name: name.clone(), grader: grader.clone() })
+        .collect();
     if inner.iter().any(|inner| text_at(&inner.grader, &["/type"]) == Some("multi")) {
         return Err("it holds another `multi`".to_owned());
     }
@@ -424,22 +383,24 @@ fn native(name: &str, mapped: &Value) -> String {
 
 /// The formula of a `multi`: words, and what stands between them.
 struct Formula {
-    tokens: Vec<String>,
-    /// Which words became names of graders.
-    known: Vec<bool>,
+    tokens: Vec<FormulaToken>,
+}
+
+/// A word or a sign.
+struct FormulaToken {
+    text: String,
+    /// Whether it became the name of a grader.
+    is_known: bool,
 }
 
 impl Formula {
     fn read(text: &str) -> Result<Self, String> {
-        let mut tokens: Vec<String> = Vec::new();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let mut tokens: Vec<FormulaToken> = Vec::new();
         for c in text.chars() {
-            let is_word = c.is_alphanumeric() || c == '_' || c == '.';
-            let continues = tokens.last().and_then(|last| last.chars().last());
-            let continues =
-                continues.is_some_and(|last| last.is_alphanumeric() || last == '_' || last == '.');
             match tokens.last_mut() {
-                Some(last) if is_word && continues => last.push(c),
-                _ => tokens.push(c.to_string()),
+                Some(last) if is_word(c) && last.text.ends_with(is_word) => last.text.push(c),
+                _ => tokens.push(FormulaToken { text: c.to_string(), is_known: false }),
             }
         }
         if text.contains('^') || text.contains("**") {
@@ -447,40 +408,33 @@ impl Formula {
                 "its formula has powers, which expressions of evalrs do not have".to_owned()
             );
         }
-        let known = vec![false; tokens.len()];
-        Ok(Self { tokens, known })
+        Ok(Self { tokens })
     }
 
     fn replace(&mut self, name: &str, with: &str) {
-        for (token, known) in self.tokens.iter_mut().zip(&mut self.known) {
-            if token == name && !*known {
-                with.clone_into(token);
-                *known = true;
+        for token in &mut self.tokens {
+            if token.text == name && !token.is_known {
+                *token = FormulaToken { text: with.to_owned(), is_known: true };
             }
         }
     }
 
     /// Whether every word is a grader, a number or a function that expressions have.
     fn check(&self) -> Result<(), String> {
-        let is_allowed = |token: &str| {
-            token.parse::<f64>().is_ok()
-                || ["min", "max", "abs"].contains(&token)
-                || !token.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        let is_allowed = |text: &str| {
+            text.parse::<f64>().is_ok()
+                || ["min", "max", "abs"].contains(&text)
+                || !text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
         };
-        let wrong = self
-            .tokens
-            .iter()
-            .zip(&self.known)
-            .find(|(token, known)| !**known && !is_allowed(token));
-        match wrong {
-            Some((token, _)) => {
-                Err(format!("its formula has `{token}`, which expressions of evalrs do not have"))
+        match self.tokens.iter().find(|token| !token.is_known && !is_allowed(&token.text)) {
+            Some(FormulaToken { text, .. }) => {
+                Err(format!("its formula has `{text}`, which expressions of evalrs do not have"))
             }
             None => Ok(()),
         }
     }
 
     fn text(&self) -> String {
-        self.tokens.concat()
+        self.tokens.iter().map(|token| token.text.as_str()).collect()
     }
 }

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::score_range::ScoreRange;
+use super::graders::ScoreRange;
+use crate::graders::recorded_score;
 use crate::imported::{ImportedSource, SourcePlace};
-use crate::reading::{GivenNames, as_text, first, text_at};
+use crate::reading::{
+    GivenNames, as_text, content_text, first, items_in, last_of_user, put, text_at,
+};
 
 /// A grader of runs, and the scores that it gave.
 struct RecordedGrader {
@@ -18,7 +21,6 @@ struct RecordedGrader {
     scores: ScoreRange,
 }
 
-/// Gathers rows.
 #[derive(Default)]
 pub(super) struct ItemReader {
     pub rows: Vec<Value>,
@@ -43,25 +45,22 @@ impl ItemReader {
         let sample = value.get("sample").cloned().unwrap_or_default();
         let id = first(value, &["/datasource_item_id", "/id"]).map(as_text);
         let mut row = self.row(item, &sample, id);
-        let mut results = Map::new();
-        for result in value.get("results").and_then(Value::as_array).into_iter().flatten() {
+        let mut results = json!({});
+        for result in items_in(value, "results") {
             let Some(name) = text_at(result, &["/name"]) else {
                 imported.leave_out("results", place.clone(), "a result", "it has no name");
                 continue;
             };
             imported.count("results");
             let score = first(result, &["/score"]).filter(|score| score.is_number());
-            let kept = json!({"passed": result.get("passed"), "score": score});
             let grader = self.recorded(name);
             grader.note(score.and_then(Value::as_f64));
-            results.insert(grader.key.clone(), kept);
+            results[&grader.key] = json!({"passed": result.get("passed"), "score": score});
         }
-        if let Some(error) = first(&sample, &["/error/message", "/error/code"]) {
-            row.insert("error".to_owned(), Value::from(as_text(error)));
-        }
-        row.insert("results".to_owned(), Value::Object(results));
+        put(&mut row, "error", first(&sample, &["/error/message", "/error/code"]).map(as_text));
+        row["results"] = results;
         imported.count("items");
-        self.rows.push(Value::Object(row));
+        self.rows.push(row);
     }
 
     /// The data of a run, where it holds them itself.
@@ -74,17 +73,13 @@ impl ItemReader {
         let content = first(value, &["/data_source/source/content"]).and_then(Value::as_array);
         let Some(content) = content else {
             let what = text_at(value, &["/data_source/source/id", "/id"]).unwrap_or("a run");
-            imported.leave_out(
-                "runs",
-                place.clone(),
-                what,
-                "its data are in a file of OpenAI's: list the output items of the run",
-            );
+            let why = "its data are in a file of OpenAI's: list the output items of the run";
+            imported.leave_out("runs", place.clone(), what, why);
             return;
         };
         let model = text_at(value, &["/data_source/model", "/model"]);
         for record in content {
-            self.data(record, model, place, imported);
+            self.data(record, model, imported);
         }
     }
 
@@ -93,55 +88,43 @@ impl ItemReader {
         &mut self,
         value: &Value,
         model: Option<&str>,
-        _place: &SourcePlace,
         imported: &mut ImportedSource,
     ) {
         let item = value.get("item").cloned().unwrap_or_default();
         let sample = value.get("sample").cloned().unwrap_or_default();
         let id = first(&item, &["/id"]).map(as_text);
         let mut row = self.row(item, &sample, id);
-        if let Some(model) = model.filter(|_| !row.contains_key("model")) {
-            row.insert("model".to_owned(), Value::from(model));
+        if row.get("model").is_none() {
+            put(&mut row, "model", model);
         }
         imported.count("items");
-        self.rows.push(Value::Object(row));
+        self.rows.push(row);
     }
 
-    fn row(&mut self, item: Value, sample: &Value, id: Option<String>) -> Map<String, Value> {
-        let mut row = Map::new();
+    fn row(&mut self, item: Value, sample: &Value, id: Option<String>) -> Value {
         let id = id.unwrap_or_else(|| format!("item-{}", self.rows.len() + 1));
         let model = text_at(sample, &["/model"]);
-        let answered =
-            self.trials.entry(format!("{id}\n{}", model.unwrap_or_default())).or_default();
-        let trial = *answered;
-        *answered += 1;
-        row.insert("id".to_owned(), Value::from(id));
-        if trial > 0 {
-            row.insert("trial".to_owned(), Value::from(trial));
-        }
-        if let Some(model) = model {
-            row.insert("model".to_owned(), Value::from(model));
-        }
+        let trial = self.trials.entry(format!("{id}\n{}", model.unwrap_or_default())).or_default();
+        let mut row = json!({"id": id});
+        put(&mut row, "trial", Some(*trial).filter(|trial| *trial > 0));
+        *trial += 1;
+        put(&mut row, "model", model);
         let messages = messages(sample, "input");
-        let asked =
-            messages.iter().rev().find(|message| text_at(message, &["/role"]) == Some("user"));
-        let input = asked.and_then(|message| message.get("content")).map(content);
-        let input = input
-            .or_else(|| text_at(&item, &["/input", "/question", "/prompt"]).map(str::to_owned));
-        row.insert("input".to_owned(), Value::from(input.unwrap_or_else(|| item.to_string())));
+        let asked = last_of_user(&messages).and_then(|message| message.get("content"));
+        let asked = asked.map(|asked| content_text(asked, "\n"));
+        let said = || text_at(&item, &["/input", "/question", "/prompt"]).map(str::to_owned);
+        row["input"] = json!(asked.or_else(said).unwrap_or_else(|| item.to_string()));
         let outputs = messages_of(sample);
         let answer = text_at(sample, &["/output_text"]).map(str::to_owned).or_else(|| {
-            outputs.iter().rev().find_map(|message| message.get("content")).map(content)
+            let answer = outputs.iter().rev().find_map(|message| message.get("content"));
+            answer.map(|answer| content_text(answer, "\n"))
         });
-        row.insert("output".to_owned(), answer.map_or(Value::Null, Value::from));
+        row["output"] = json!(answer);
         let all: Vec<Value> = messages.into_iter().chain(outputs).collect();
-        let has_calls = all
-            .iter()
-            .any(|message| message.get("tool_calls").is_some_and(|calls| !calls.is_null()));
-        if has_calls {
-            row.insert("messages".to_owned(), Value::Array(all));
+        if all.iter().any(|message| !message["tool_calls"].is_null()) {
+            row["messages"] = Value::Array(all);
         }
-        row.insert("item".to_owned(), item);
+        row["item"] = item;
         row
     }
 
@@ -151,12 +134,8 @@ impl ItemReader {
         let at = known.unwrap_or_else(|| {
             let key = self.names.give(name);
             let scores = ScoreRange { min: f64::INFINITY, max: f64::NEG_INFINITY };
-            self.recorded.push(RecordedGrader {
-                name: name.to_owned(),
-                key,
-                is_scored: true,
-                scores,
-            });
+            let name = name.to_owned();
+            self.recorded.push(RecordedGrader { name, key, is_scored: true, scores });
             self.recorded.len() - 1
         });
         &mut self.recorded[at]
@@ -215,19 +194,15 @@ impl RecordedGrader {
     fn tool(&self, range: Option<ScoreRange>) -> Value {
         let scale = self.scale(range).filter(|_| self.is_scored);
         let path = |field: &str| format!("results.{}.{field}", self.key);
-        let mut config = Map::new();
         let field = if scale.is_some() { "score" } else { "passed" };
-        config.insert("path".to_owned(), Value::from(path(field)));
-        if let Some(scale) = scale.filter(|scale| *scale != ScoreRange::UNIT) {
-            config.insert("scale".to_owned(), json!({"min": scale.min, "max": scale.max}));
-            config.insert("pass".to_owned(), Value::from(path("passed")));
+        let mut config = json!({"path": path(field)});
+        if let Some(ScoreRange { min, max }) = scale.filter(|scale| *scale != ScoreRange::UNIT) {
+            config["scale"] = json!({"min": min, "max": max});
+            config["pass"] = json!(path("passed"));
         }
-        json!({
-            "kind": "tool",
-            "function": "recorded_score",
-            "config": config,
-            "only": format!("has(row.{})", path(field)),
-        })
+        let mut grader = recorded_score(config);
+        grader["only"] = json!(format!("has(row.{})", path(field)));
+        grader
     }
 
     /// What a person has to know of scores that were not taken over.
@@ -258,19 +233,7 @@ fn messages(sample: &Value, field: &str) -> Vec<Value> {
 
 /// What the model answered, as messages.
 fn messages_of(sample: &Value) -> Vec<Value> {
-    let of_choices = sample.get("choices").and_then(Value::as_array);
-    let of_choices = of_choices.and_then(|choices| choices.first()?.get("message")).cloned();
+    let of_choices = items_in(sample, "choices").next().and_then(|choice| choice.get("message"));
     let outputs = messages(sample, "output");
-    if outputs.is_empty() { of_choices.into_iter().collect() } else { outputs }
-}
-
-/// The text of a content.
-fn content(content: &Value) -> String {
-    match content {
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        other => as_text(other),
-    }
+    if outputs.is_empty() { of_choices.cloned().into_iter().collect() } else { outputs }
 }

@@ -6,31 +6,24 @@
 mod graders;
 mod items;
 mod registry;
-mod score_range;
 mod templates;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Value, json};
 
-use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
-use super::reading::{self, Record, has_keys, head, line_of, text_at};
-use super::source::{HEAD, ImportSource};
-use graders::GraderReader;
+use super::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use super::reading::{self, PlacedValue, has_keys, head, line_of, text_at};
+use super::source::ImportSource;
+use graders::{GraderReader, ScoreRange};
 use items::ItemReader;
-use score_range::ScoreRange;
 
 /// Whether a source is of hosted evals.
 pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
     match source.list(&source.path) {
-        Some(names) => names.iter().any(|name| {
-            let bytes = is_data(name).then(|| source.bytes(&source.beside(name)).ok()).flatten();
-            bytes.is_some_and(|bytes| {
-                let bytes = bytes.get(..HEAD).unwrap_or(&bytes);
-                is_hosted(&String::from_utf8_lossy(bytes))
-            })
-        }),
+        Some(names) => {
+            names.iter().any(|name| is_data(name) && source.begins(&source.beside(name), is_hosted))
+        }
         None => is_hosted(&head(source)) || registry::recognizes(source),
     }
 }
@@ -62,7 +55,6 @@ fn is_one_of(head: &str, kinds: &[&str]) -> bool {
     kinds.iter().any(|kind| head.contains(&format!("\"{kind}\"")))
 }
 
-/// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     if registry::recognizes(source) {
         return registry::import(source);
@@ -83,31 +75,24 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     gathered.into_imported(&source.path)
 }
 
-/// What the files hold.
 #[derive(Default)]
 struct HostedEvals {
     imported: ImportedSource,
     name: Option<String>,
-    graders: Vec<PlacedGrader>,
+    graders: Vec<PlacedValue>,
     items: ItemReader,
 }
 
-/// A grader and where it stands.
-pub(super) struct PlacedGrader {
-    pub grader: Value,
-    pub place: SourcePlace,
-}
-
 impl HostedEvals {
-    fn add(&mut self, path: &str, text: &str, record: Record) {
-        let Record { value, line } = record;
-        let place = SourcePlace::new(path, line);
+    fn add(&mut self, path: &str, text: &str, record: PlacedValue) {
+        let PlacedValue { value, place } = record;
         let kind = text_at(&value, &["/object"]).unwrap_or_default();
         let list = |name: &str| value.get(name).and_then(Value::as_array).cloned();
         if kind == "list" || (kind.is_empty() && value.get("data").is_some_and(Value::is_array)) {
             for value in list("data").unwrap_or_default() {
-                let line = text_at(&value, &["/id"]).map_or(line, |id| line_of(text, id));
-                self.add(path, text, Record { value, line });
+                let id = text_at(&value, &["/id"]);
+                let line = id.map_or(place.line, |id| line_of(text, id));
+                self.add(path, text, PlacedValue { value, place: SourcePlace::new(path, line) });
             }
         } else if let Some(criteria) = list("testing_criteria") {
             self.name = self.name.take().or_else(|| text_at(&value, &["/name"]).map(str::to_owned));
@@ -119,71 +104,56 @@ impl HostedEvals {
         } else if value.get("datasource_item").is_some() {
             self.items.output_item(&value, &place, &mut self.imported);
         } else if value.get("item").is_some_and(Value::is_object) {
-            self.items.data(&value, None, &place, &mut self.imported);
+            self.items.data(&value, None, &mut self.imported);
         } else if let Some(grader) = value.get("grader").filter(|grader| grader.is_object()) {
             self.grader(path, text, grader.clone());
         } else if graders::is_grader(&value) {
             self.grader(path, text, value);
         } else {
             let what = reading::beginning(&value.to_string(), 60);
-            self.imported.leave_out(
-                "records",
-                place,
-                what,
-                "it is neither a grader nor an eval, a run, an output item or a row with an `item`",
-            );
+            let why =
+                "it is neither a grader nor an eval, a run, an output item or a row with an `item`";
+            self.imported.leave_out("records", place, what, why);
         }
     }
 
     fn grader(&mut self, path: &str, text: &str, grader: Value) {
         let name = text_at(&grader, &["/name", "/type"]).unwrap_or_default();
         let place = SourcePlace::new(path, line_of(text, &Value::from(name).to_string()));
-        self.graders.push(PlacedGrader { grader, place });
+        self.graders.push(PlacedValue { value: grader, place });
     }
 
     fn into_imported(self, path: &str) -> Result<ImportedSource, ImportError> {
         let Self { mut imported, name, graders: placed, mut items } = self;
         let mut rows = std::mem::take(&mut items.rows);
         let mut reader = GraderReader::new(&mut rows);
-        for PlacedGrader { grader, place } in &placed {
-            reader.add(grader, place, &mut imported);
+        for PlacedValue { value, place } in &placed {
+            reader.add(value, place, &mut imported);
         }
         let GraderReader { mut graders, files, .. } = reader;
         let range_of = |name: &str| {
-            let mut named =
-                placed.iter().filter(|it| text_at(&it.grader, &["/name"]) == Some(name));
-            named.find_map(|it| ScoreRange::of(&it.grader)).filter(|range| range.min < range.max)
+            let mut named = placed.iter().filter(|it| text_at(&it.value, &["/name"]) == Some(name));
+            named.find_map(|it| ScoreRange::of(&it.value)).filter(|range| range.min < range.max)
         };
         graders.extend(items.recorded_graders(range_of, &mut imported));
         if graders.is_empty() {
-            let message = format!("there is no grader in `{path}` that maps");
-            let reasons =
-                imported.not_mapped.iter().map(|part| format!("{}: {}", part.what, part.reason));
-            let hint = reasons.take(3).collect::<Vec<_>>().join("; ");
+            let reasons = imported.not_mapped.iter().take(3);
+            let reasons = reasons.map(|part| format!("{}: {}", part.what, part.reason));
+            let hint = reasons.collect::<Vec<_>>().join("; ");
+            let unsaid = "name an eval, its graders or output items of a run";
             return Err(ImportError::unreadable(
-                message,
-                if hint.is_empty() {
-                    "name an eval, its graders or output items of a run".to_owned()
-                } else {
-                    hint
-                },
+                format!("there is no grader in `{path}` that maps"),
+                if hint.is_empty() { unsaid } else { &hint },
             ));
         }
+        let name = name.as_deref().unwrap_or("openai-evals");
+        let mut suite = json!({"name": name, "graders": graders});
         if rows.is_empty() {
             imported.note("There are no rows: write them as `dataset.jsonl`, each with an `id`, an `item` and an `output`, or import graders and output items of a run together, as files of one folder.");
-        }
-        let mut suite =
-            json!({"name": name.unwrap_or_else(|| "openai-evals".to_owned()), "graders": graders});
-        if rows.is_empty() {
             suite["dataset"] = Value::from("dataset.jsonl");
         }
         imported.files.extend(files);
-        imported.suites.push(ImportedSuite {
-            file: ONLY_SUITE.to_owned(),
-            suite,
-            rows,
-            ..ImportedSuite::default()
-        });
+        imported.add_suite(ONLY_SUITE, suite, rows);
         Ok(imported)
     }
 }

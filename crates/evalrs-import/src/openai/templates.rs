@@ -16,7 +16,6 @@ pub(super) enum TemplatePart {
     Other(String),
 }
 
-/// Reads a template.
 pub(super) fn parts(template: &str) -> Vec<TemplatePart> {
     let mut parts = Vec::new();
     let mut rest = template;

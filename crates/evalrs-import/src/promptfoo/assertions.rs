@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 
 use super::case::AssertionSpec;
-use super::code;
+use super::code::{self, ScriptCondition};
 use super::files::{ConfigFiles, as_text, ending};
 use super::judged;
-use super::kinds::{KINDS, NOT_MAPPED};
+use super::kinds::{MAPPED, NOT_MAPPED};
 use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use super::regex::python_pattern;
 use super::template::{is_template, render};
@@ -80,16 +80,12 @@ fn rendered(value: &Value, kind: &str, context: &AssertionContext<'_>) -> Result
 }
 
 fn file(reference: &str, files: &ConfigFiles<'_>) -> Result<Value, String> {
-    let unreadable = |why: String| format!("cannot read `{reference}`: {why}");
-    match ending(reference).as_str() {
-        "json" | "yaml" | "yml" => {
-            files.tree(reference).map(|tree| tree.to_json()).map_err(unreadable)
-        }
-        "txt" | "md" => {
-            files.text(reference).map(|text| Value::from(text.trim())).map_err(unreadable)
-        }
-        _ => Err(format!("the program `{reference}` makes its value")),
-    }
+    let read = match ending(reference).as_str() {
+        "json" | "yaml" | "yml" => files.tree(reference).map(|tree| tree.to_json()),
+        "txt" | "md" => files.text(reference).map(|text| Value::from(text.trim())),
+        _ => return Err(format!("the program `{reference}` makes its value")),
+    };
+    read.map_err(|why| format!("cannot read `{reference}`: {why}"))
 }
 
 /// What is done to the answer before this assertion sees it, the provider's first.
@@ -112,57 +108,43 @@ fn deterministic(
     value: &Value,
     files: &ConfigFiles<'_>,
 ) -> Result<MappedAssertion, String> {
-    let tool = |function: &str, config: Value| tool(spec, function, config);
-    let row = |mapped: Value, wanted: Value| {
-        let mut settings = mapped;
+    let row = |function: &str, config: Value, wanted: Value| {
+        let mut settings = tool(spec, function, config);
         settings["ground_truth"] = json!(format!("row.assert.{SLOT}"));
         Ok(MappedAssertion::new(settings, wanted))
     };
-    match spec.kind.as_str() {
+    let whole = |function: &str, config: Value| {
+        Ok(MappedAssertion::new(tool(spec, function, config), None))
+    };
+    let kind = spec.kind.as_str();
+    let case = json!({"case_sensitive": !kind.starts_with('i')});
+    match kind {
         "equals" if value.is_object() || value.is_array() => {
-            row(tool("json_match", json!({"whole": true})), value.clone())
+            row("json_match", json!({"whole": true}), value.clone())
         }
         "equals" => {
             let config = json!({"case_sensitive": true, "normalize_whitespace": false});
-            row(tool("string_match", config), json!(as_text(value)))
+            row("string_match", config, json!(as_text(value)))
         }
-        "contains" => {
-            row(tool("contains_any", json!({"case_sensitive": true})), json!([single(value)?]))
-        }
-        "icontains" => {
-            row(tool("contains_any", json!({"case_sensitive": false})), json!([single(value)?]))
-        }
-        "contains-any" => {
-            row(tool("contains_any", json!({"case_sensitive": true})), json!(several(value)?))
-        }
-        "icontains-any" => {
-            row(tool("contains_any", json!({"case_sensitive": false})), json!(several(value)?))
-        }
-        "contains-all" => {
-            row(tool("contains_all", json!({"case_sensitive": true})), json!(several(value)?))
-        }
-        "icontains-all" => {
-            row(tool("contains_all", json!({"case_sensitive": false})), json!(several(value)?))
-        }
-        "starts-with" => {
-            row(tool("starts_with", json!({"case_sensitive": true})), json!(single(value)?))
-        }
+        "contains" | "icontains" => row("contains_any", case, json!([single(value)?])),
+        "contains-any" | "icontains-any" => row("contains_any", case, json!(several(value)?)),
+        "contains-all" | "icontains-all" => row("contains_all", case, json!(several(value)?)),
+        "starts-with" => row("starts_with", case, json!(single(value)?)),
         "regex" => match python_pattern(&single(value)?) {
-            Some(pattern) => row(tool("regex_match", json!({})), json!(pattern)),
+            Some(pattern) => row("regex_match", json!({}), json!(pattern)),
             None => compared(spec, value),
         },
         "is-json" => is_json(spec, value, files),
-        "word-count" => word_count(spec, value),
-        kind if !KINDS.contains(&kind) => Err("promptfoo has no such type either".to_owned()),
-        "latency" => {
+        "word-count" => whole("length", word_count(value)?),
+        "latency" | "cost" => {
             let most = spec.threshold.ok_or("it has no `threshold`")?;
-            Ok(MappedAssertion::new(tool("max_latency", json!({"max_ms": most})), None))
-        }
-        "cost" => {
-            let most = spec.threshold.ok_or("it has no `threshold`")?;
-            Ok(MappedAssertion::new(tool("max_cost", json!({"max_usd": most})), None))
+            match kind {
+                "cost" => whole("max_cost", json!({"max_usd": most})),
+                _ => whole("max_latency", json!({"max_ms": most})),
+            }
         }
         "levenshtein" | "contains-json" => compared(spec, value),
+        kind if !MAPPED.contains(&kind) => Err("promptfoo has no such type either".to_owned()),
         _ => Err("it has no counterpart".to_owned()),
     }
 }
@@ -192,42 +174,37 @@ fn is_json(
         Value::Null | Value::Bool(false) => None,
         Value::String(text) if text.is_empty() => None,
         Value::String(text) => {
-            let schema =
-                files.parsed("schema", text).map_err(|_| "its schema is text that is not YAML")?;
-            Some(schema.to_json())
+            let schema = files.parsed("schema", text);
+            Some(schema.map_err(|_| "its schema is text that is not YAML")?.to_json())
         }
         value => Some(value.clone()),
     };
-    match schema {
-        None => Ok(MappedAssertion::new(tool(spec, "is_json", json!({"whole": true})), None)),
+    let settings = match schema {
+        None => tool(spec, "is_json", json!({"whole": true})),
         Some(schema) if schema.is_object() => {
-            let settings = tool(spec, "json_schema", json!({"schema": schema, "whole": true}));
-            Ok(MappedAssertion::new(settings, None))
+            tool(spec, "json_schema", json!({"schema": schema, "whole": true}))
         }
-        Some(_) => Err("its schema is not a mapping".to_owned()),
-    }
+        Some(_) => return Err("its schema is not a mapping".to_owned()),
+    };
+    Ok(MappedAssertion::new(settings, None))
 }
 
-fn word_count(spec: &AssertionSpec, value: &Value) -> Result<MappedAssertion, String> {
+/// The bounds of a count of words.
+fn word_count(value: &Value) -> Result<Value, String> {
     let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-    let bounds = match value {
-        Value::Object(bounds) => {
-            (bounds.get("min").and_then(number), bounds.get("max").and_then(number))
-        }
-        value => {
-            let exactly = number(value).ok_or("its `value` is not a number")?;
-            (Some(exactly), Some(exactly))
-        }
+    let [min, max] = match value {
+        Value::Object(bounds) => ["min", "max"].map(|name| bounds.get(name).and_then(number)),
+        value => [Some(number(value).ok_or("its `value` is not a number")?); 2],
     };
     let mut config = json!({"unit": "words"});
-    for (name, bound) in [("min", bounds.0), ("max", bounds.1)] {
+    for (name, bound) in [("min", min), ("max", max)] {
         if let Some(bound) = bound {
             let is_whole = bound >= 0.0 && bound.fract() == 0.0 && bound < 1e15;
             config[name] =
                 json!(is_whole.then_some(bound as u64).ok_or("its bounds are not whole numbers")?);
         }
     }
-    Ok(MappedAssertion::new(tool(spec, "length", config), None))
+    Ok(config)
 }
 
 /// The one text that is looked for.
@@ -254,38 +231,35 @@ fn several(value: &Value) -> Result<Vec<String>, String> {
 }
 
 /// A condition in JavaScript over `text`, the answer, and `wanted`, what the row says; and that.
-fn condition(spec: &AssertionSpec, value: &Value) -> Option<code::ScriptCondition> {
-    let of = |condition: &str, wanted: Value| {
-        Some(code::ScriptCondition { code: condition.to_owned(), wanted: Some(wanted) })
-    };
+fn condition(spec: &AssertionSpec, value: &Value) -> Option<ScriptCondition> {
     let texts = || several(value).ok().map(|texts| json!(texts));
     let text = || single(value).ok().map(Value::from);
-    match spec.kind.as_str() {
+    let (code, wanted) = match spec.kind.as_str() {
         "equals" if !value.is_object() && !value.is_array() => {
-            of("text === wanted", json!(as_text(value)))
+            ("text === wanted", json!(as_text(value)))
         }
-        "contains" => of("text.includes(wanted)", text()?),
-        "icontains" => of("text.toLowerCase().includes(wanted.toLowerCase())", text()?),
-        "contains-any" => of("wanted.some((part) => text.includes(part))", texts()?),
-        "contains-all" => of("wanted.every((part) => text.includes(part))", texts()?),
+        "contains" => ("text.includes(wanted)", text()?),
+        "icontains" => ("text.toLowerCase().includes(wanted.toLowerCase())", text()?),
+        "contains-any" => ("wanted.some((part) => text.includes(part))", texts()?),
+        "contains-all" => ("wanted.every((part) => text.includes(part))", texts()?),
         "icontains-any" => {
-            of("wanted.some((part) => text.toLowerCase().includes(part.toLowerCase()))", texts()?)
+            ("wanted.some((part) => text.toLowerCase().includes(part.toLowerCase()))", texts()?)
         }
         "icontains-all" => {
-            of("wanted.every((part) => text.toLowerCase().includes(part.toLowerCase()))", texts()?)
+            ("wanted.every((part) => text.toLowerCase().includes(part.toLowerCase()))", texts()?)
         }
-        "starts-with" => of("text.startsWith(wanted)", text()?),
-        "regex" => of("new RegExp(wanted).test(text)", text()?),
-        "is-json" if value.is_null() => {
-            Some(code::ScriptCondition { code: code::IS_JSON.to_owned(), wanted: None })
-        }
+        "starts-with" => ("text.startsWith(wanted)", text()?),
+        "regex" => ("new RegExp(wanted).test(text)", text()?),
+        "is-json" if value.is_null() => return Some(ScriptCondition::plain(code::IS_JSON)),
         "contains-json" if value.is_null() && !spec.negated => {
-            Some(code::ScriptCondition { code: code::CONTAINS_JSON.to_owned(), wanted: None })
+            return Some(ScriptCondition::plain(code::CONTAINS_JSON));
         }
         "levenshtein" => {
             let most = spec.threshold.unwrap_or(5.0);
-            of(&code::LEVENSHTEIN.replace("MOST", &most.to_string()), text()?)
+            let code = code::LEVENSHTEIN.replace("MOST", &most.to_string());
+            return Some(ScriptCondition { code, wanted: Some(text()?) });
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(ScriptCondition { code: code.to_owned(), wanted: Some(wanted) })
 }

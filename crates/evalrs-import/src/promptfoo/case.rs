@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use crate::imported::SourcePlace;
 
-/// A test.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TestCase {
     pub place: SourcePlace,
@@ -39,7 +38,6 @@ pub(super) struct AssertionSpec {
     pub config: Option<Value>,
     /// Its other fields, by name.
     pub others: Vec<String>,
-    /// The members of a set.
     pub set: Vec<AssertionSpec>,
 }
 

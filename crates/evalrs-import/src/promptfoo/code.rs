@@ -7,6 +7,7 @@ use super::files::{ConfigFiles, ending, is_javascript, path_and_function, relati
 use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use crate::folder::is_inside;
 use crate::imported::ImportedFile;
+use evalrs_base::file_path::folder_of;
 
 /// The folder of copies of the user's programs.
 const COPIES: &str = "files";
@@ -19,6 +20,12 @@ pub(super) struct ScriptCondition {
     pub wanted: Option<Value>,
 }
 
+impl ScriptCondition {
+    /// A condition that needs nothing of the row.
+    pub(super) fn plain(code: &str) -> Self {
+        Self { code: code.to_owned(), wanted: None }
+    }
+}
 pub(super) const IS_JSON: &str =
     "(() => { try { JSON.parse(text); return true; } catch { return false; } })()";
 
@@ -90,11 +97,10 @@ fn context(spec: &AssertionSpec, uses: &[&str]) -> String {
 fn transformed(transforms: &[String]) -> String {
     let mut code = "let answer = output;\n".to_owned();
     for transform in transforms {
+        let function = function(transform);
         code +=
             "{ const vars = row.vars ?? {}; const context = { vars, prompt: { label: input } };\n";
-        code += "answer = await ";
-        code += &function(transform);
-        code += "(answer, context); }\n";
+        code += &format!("answer = await {function}(answer, context); }}\n");
     }
     code
 }
@@ -180,11 +186,23 @@ fn javascript_file(
         guarded(&body)
     );
     let name = adapter_name(&module, &path, "mjs");
-    let mut mapped =
-        MappedAssertion::new(json!({"kind": "program", "path": name, "sees": ["row"]}), None);
-    mapped.files = copies;
-    mapped.files.push(ImportedFile { path: name, text: module });
-    Ok(mapped.noted("Programs are copied with the files that they load by relative paths; packages that they import must be installed beside them."))
+    let settings = json!({"kind": "program", "path": name, "sees": ["row"]});
+    Ok(with_copies(settings, copies, ImportedFile { path: name, text: module }))
+}
+
+/// A grader with the program that it calls, which loads the files of the user.
+fn with_copies(
+    settings: Value,
+    copies: Vec<ImportedFile>,
+    program: ImportedFile,
+) -> MappedAssertion {
+    MappedAssertion {
+        files: copies.into_iter().chain([program]).collect(),
+        note: Some(
+            "Programs are copied with the files that they load by relative paths; packages that they import must be installed beside them.",
+        ),
+        ..MappedAssertion::new(settings, None)
+    }
 }
 
 /// The user's program and what it loads by relative paths, under the paths that they have in the source.
@@ -210,16 +228,13 @@ fn copies(path: &str, files: &ConfigFiles<'_>) -> Result<Vec<ImportedFile>, Stri
 
 /// The files that a program names by relative paths in quotes, or imports from its own folder, as far as they are there.
 fn loaded_by(path: &str, text: &str, files: &ConfigFiles<'_>) -> Vec<String> {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = folder_of(path);
     let mut named: Vec<String> = Vec::new();
-    for part in text
-        .split(['"', '\'', '`'])
-        .filter(|part| part.starts_with("./") || part.starts_with("../"))
-    {
-        if part.len() < 200 && !part.contains(['\n', '*']) {
-            named.extend(
-                ["", ".js", ".mjs", ".cjs", ".ts", ".json"].map(|ending| format!("{part}{ending}")),
-            );
+    for part in text.split(['"', '\'', '`']) {
+        let is_relative = part.starts_with("./") || part.starts_with("../");
+        if is_relative && part.len() < 200 && !part.contains(['\n', '*']) {
+            let endings = ["", ".js", ".mjs", ".cjs", ".ts", ".json"];
+            named.extend(endings.map(|ending| format!("{part}{ending}")));
         }
     }
     if ending(path) == "py" {
@@ -228,10 +243,8 @@ fn loaded_by(path: &str, text: &str, files: &ConfigFiles<'_>) -> Vec<String> {
             if matches!(words.next(), Some("import" | "from"))
                 && let Some(module) = words.next()
             {
-                named.push(format!(
-                    "{}.py",
-                    module.trim_start_matches('.').trim_end_matches(',').replace('.', "/")
-                ));
+                let module = module.trim_start_matches('.').trim_end_matches(',');
+                named.push(format!("{}.py", module.replace('.', "/")));
             }
         }
     }
@@ -344,8 +357,5 @@ fn python_file(
     let name = adapter_name(&module, &path, "py");
     let inputs: Vec<&str> = copies.iter().map(|copy| copy.path.as_str()).collect();
     let settings = json!({"kind": "tool", "function": format!("{name}:grade"), "sees": ["row"], "inputs": inputs});
-    let mut mapped = MappedAssertion::new(settings, None);
-    mapped.files = copies;
-    mapped.files.push(ImportedFile { path: name, text: module });
-    Ok(mapped.noted("Programs are copied with the files that they load by relative paths; packages that they import must be installed beside them."))
+    Ok(with_copies(settings, copies, ImportedFile { path: name, text: module }))
 }

@@ -6,9 +6,10 @@ use super::case::{AssertionSpec, TestCase};
 use super::config_reader::{ConfigReader, text};
 use super::csv_cases;
 use super::files::{ending, is_javascript, path_and_function};
-use super::prompts::PromptSpec;
+use super::prompts::PromptTemplate;
 use super::providers::ProviderSpec;
 use crate::imported::SourcePlace;
+use crate::reading::items_in;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 
 /// The most tests of a configuration.
@@ -18,7 +19,7 @@ const MAX_TESTS: usize = 50_000;
 #[derive(Debug, Default)]
 pub(super) struct Config {
     pub description: Option<String>,
-    pub prompts: Vec<PromptSpec>,
+    pub prompts: Vec<PromptTemplate>,
     pub providers: Vec<ProviderSpec>,
     /// The tests, on top of what is said for all of them.
     pub tests: Vec<TestCase>,
@@ -26,7 +27,6 @@ pub(super) struct Config {
 }
 
 impl ConfigReader<'_> {
-    /// Reads all sections.
     pub(super) fn read(&mut self) -> Config {
         let root = self.root;
         let defaults = self.defaults();
@@ -42,9 +42,7 @@ impl ConfigReader<'_> {
             tests.extend(self.scenarios(scenarios, &defaults));
         }
         if tests.is_empty() && !has_scenarios && root.get("redteam").is_none() {
-            tests.push(
-                TestCase { place: self.files.place(root), ..TestCase::default() }.over(&defaults),
-            );
+            tests.push(self.empty_test(root).over(&defaults));
         }
         self.name_other_sections();
         Config {
@@ -56,6 +54,11 @@ impl ConfigReader<'_> {
                 .get("evaluateOptions")
                 .and_then(|node| node.get("repeat")?.to_json().as_u64()),
         }
+    }
+
+    /// A test that says nothing but where it stands.
+    fn empty_test(&self, node: &YamlNode) -> TestCase {
+        TestCase { place: self.files.place(node), ..TestCase::default() }
     }
 
     fn defaults(&mut self) -> TestCase {
@@ -81,12 +84,8 @@ impl ConfigReader<'_> {
             Yaml::Seq(items) => {
                 for item in items {
                     if tests.len() >= MAX_TESTS {
-                        self.leave_out(
-                            "tests",
-                            item,
-                            "further tests",
-                            format!("there are more than {MAX_TESTS}"),
-                        );
+                        let why = format!("there are more than {MAX_TESTS}");
+                        self.leave_out("tests", item, "further tests", why);
                         break;
                     }
                     tests.extend(self.tests(item));
@@ -101,12 +100,7 @@ impl ConfigReader<'_> {
                     None => tests.push(self.test(node)),
                 }
             }
-            _ => self.leave_out(
-                "tests",
-                node,
-                "a test",
-                format!("it is {}, not a mapping", node.noun()),
-            ),
+            _ => self.leave_out_kind("tests", node, "a test", "a mapping"),
         }
         tests
     }
@@ -146,10 +140,7 @@ impl ConfigReader<'_> {
         match ending(path).as_str() {
             "csv" => csv_cases::read(&files.path(path), &files.text(path)?, self),
             "jsonl" => self.test_lines(path),
-            "yaml" | "yml" | "json" => files.nested(|| {
-                let tree = files.tree(path)?;
-                Ok(self.tests(&tree))
-            }),
+            "yaml" | "yml" | "json" => files.nested(|| Ok(self.tests(&files.tree(path)?))),
             ending => Err(format!("files of the kind `.{ending}` are not read")),
         }
     }
@@ -158,17 +149,13 @@ impl ConfigReader<'_> {
         let text = self.files.text(path)?;
         let file = self.files.path(path);
         let mut tests = Vec::new();
-        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let place = SourcePlace::new(file.as_str(), at + 1);
-            match serde_json::from_str::<Value>(line) {
+        for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
+            let place = SourcePlace::new(file.as_str(), number);
+            match serde_json::from_str(line) {
                 Ok(value) => tests.push(self.test_of(&value, place)),
                 Err(error) => {
-                    self.imported.leave_out(
-                        "tests",
-                        place,
-                        "a test",
-                        format!("it is not JSON: {error}"),
-                    );
+                    let why = format!("it is not JSON: {error}");
+                    self.imported.leave_out("tests", place, "a test", why);
                 }
             }
         }
@@ -177,7 +164,7 @@ impl ConfigReader<'_> {
 
     /// A test that is JSON on one line.
     pub(super) fn test_of(&self, value: &Value, place: SourcePlace) -> TestCase {
-        let asserts = value.get("assert").and_then(Value::as_array).into_iter().flatten();
+        let asserts = items_in(value, "assert");
         let asserts =
             asserts.map(|value| AssertionSpec::read(value, &place, &self.counter)).collect();
         TestCase { asserts, ..TestCase::read(value, place) }
@@ -193,12 +180,8 @@ impl ConfigReader<'_> {
         }
         for name in ["assertScoringFunction", "provider"] {
             if let Some(own) = node.get(name) {
-                self.leave_out(
-                    "tests",
-                    own,
-                    format!("`{name}` of a test"),
-                    "evalrs has none for a single test",
-                );
+                let why = "evalrs has none for a single test";
+                self.leave_out("tests", own, format!("`{name}` of a test"), why);
             }
         }
         if let Some(asserts) = node.get("assert") {
@@ -209,24 +192,21 @@ impl ConfigReader<'_> {
 
     /// Variables: a mapping, or files of mappings.
     fn vars_of(&self, node: &YamlNode) -> Result<Map<String, Value>, String> {
+        let fields = |node: &YamlNode| node.to_json().as_object().cloned().unwrap_or_default();
         let references: Vec<String> = match &node.value {
-            Yaml::Map(_) => return Ok(node.to_json().as_object().cloned().unwrap_or_default()),
+            Yaml::Map(_) => return Ok(fields(node)),
             Yaml::Null => return Ok(Map::new()),
             Yaml::Str(reference) => vec![reference.clone()],
             Yaml::Seq(items) => items.iter().filter_map(|item| text(Some(item))).collect(),
             _ => return Err(format!("it is {}, not a mapping", node.noun())),
         };
         let mut vars = Map::new();
-        for reference in references {
-            for path in self.files.matching(&reference) {
-                let tree = self.files.tree(&path)?;
-                vars.extend(tree.to_json().as_object().cloned().unwrap_or_default());
-            }
+        for path in references.iter().flat_map(|reference| self.files.matching(reference)) {
+            vars.extend(fields(&self.files.tree(&path)?));
         }
         Ok(vars)
     }
 
-    /// The assertions of a test.
     fn assertions(&mut self, node: &YamlNode) -> Vec<AssertionSpec> {
         match &node.value {
             Yaml::Seq(items) => items.iter().flat_map(|item| self.assertion(item)).collect(),
@@ -248,8 +228,7 @@ impl ConfigReader<'_> {
                 })
             }
             _ => {
-                let why = format!("it is {}, not a mapping with a `type`", node.noun());
-                self.leave_out("assertions", node, "an assertion", why);
+                self.leave_out_kind("assertions", node, "an assertion", "a mapping with a `type`");
                 Vec::new()
             }
         }
@@ -272,10 +251,10 @@ impl ConfigReader<'_> {
             Yaml::Seq(items) => items,
             Yaml::Str(reference) => match self.files.tree(reference) {
                 Ok(tree) => {
-                    loaded = [tree];
-                    match &loaded[0].value {
+                    loaded = tree;
+                    match &loaded.value {
                         Yaml::Seq(items) => items,
-                        _ => &loaded,
+                        _ => std::slice::from_ref(&loaded),
                     }
                 }
                 Err(why) => {
@@ -288,9 +267,7 @@ impl ConfigReader<'_> {
         for scenario in items {
             let configs = scenario.get("config").map(|node| self.tests(node)).unwrap_or_default();
             let own = scenario.get("tests").map(|node| self.tests(node));
-            let own = own.unwrap_or_else(|| {
-                vec![TestCase { place: self.files.place(scenario), ..TestCase::default() }]
-            });
+            let own = own.unwrap_or_else(|| vec![self.empty_test(scenario)]);
             for config in &configs {
                 let room = MAX_TESTS.saturating_sub(tests.len());
                 tests.extend(own.iter().take(room).map(|test| test.over(config).over(defaults)));

@@ -35,6 +35,17 @@ impl<'a> ConfigReader<'a> {
         self.imported.leave_out(part, place, what, why);
     }
 
+    /// Names a part that is not what it must be.
+    pub(super) fn leave_out_kind(
+        &mut self,
+        part: &'static str,
+        node: &YamlNode,
+        what: &str,
+        expected: &str,
+    ) {
+        self.leave_out(part, node, what, format!("it is {}, not {expected}", node.noun()));
+    }
+
     /// What a `$ref` to another part of the configuration stands for.
     pub(super) fn dereferenced<'n>(&self, node: &'n YamlNode) -> &'n YamlNode
     where

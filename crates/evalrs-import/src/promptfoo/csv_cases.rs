@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 use super::case::{AssertionSpec, TestCase};
 use super::config_reader::ConfigReader;
 use super::files::{ending, path_and_function};
-use super::kinds::KINDS;
+use super::kinds::is_kind;
 use crate::imported::SourcePlace;
+use crate::reading::put;
 
 /// The tests of the table `text`, which stands in the file at `path`.
 pub(super) fn read(
@@ -55,12 +56,11 @@ fn row<'c>(
             _ if name.starts_with("__metadata:") => metadata(&mut test.metadata, name, cell),
             _ if name.starts_with("__config:") => match threshold_of(name, cell) {
                 Some(threshold) => thresholds.push(threshold),
-                None => reader.imported.leave_out(
-                    "tests",
-                    place.clone(),
-                    format!("the column `{name}`"),
-                    "it is not a threshold of an assertion",
-                ),
+                None => {
+                    let what = format!("the column `{name}`");
+                    let why = "it is not a threshold of an assertion";
+                    reader.imported.leave_out("tests", place.clone(), what, why);
+                }
             },
             _ => _ = test.vars.insert(name.to_owned(), json!(cell)),
         }
@@ -71,9 +71,7 @@ fn row<'c>(
         }
     }
     let read = |mut assert: Value| {
-        if let Some(metric) = &metric {
-            assert["metric"] = json!(metric);
-        }
+        put(&mut assert, "metric", metric.as_deref());
         AssertionSpec::read(&assert, place, &reader.counter)
     };
     test.asserts = asserts.into_iter().map(read).collect();
@@ -100,17 +98,14 @@ fn threshold_of(column: &str, cell: &str) -> Option<(usize, f64)> {
 
 /// The assertion that a cell says: `contains: Paris`, `similar(0.8): a city`, or the text that is expected.
 fn assertion(cell: &str) -> Value {
-    for prefix in ["javascript:", "fn:", "eval:"] {
-        if let Some(code) = cell.strip_prefix(prefix) {
-            return json!({"type": "javascript", "value": code.trim()});
-        }
+    let cut = |prefixes: &[&str]| prefixes.iter().find_map(|prefix| cell.strip_prefix(prefix));
+    if let Some(code) = cut(&["javascript:", "fn:", "eval:"]) {
+        return json!({"type": "javascript", "value": code.trim()});
     }
-    for prefix in ["grade:", "llm-rubric:"] {
-        if let Some(rubric) = cell.strip_prefix(prefix) {
-            return json!({"type": "llm-rubric", "value": rubric});
-        }
+    if let Some(rubric) = cut(&["grade:", "llm-rubric:"]) {
+        return json!({"type": "llm-rubric", "value": rubric});
     }
-    if let Some(code) = cell.strip_prefix("python:") {
+    if let Some(code) = cut(&["python:"]) {
         return json!({"type": "python", "value": code.trim()});
     }
     if cell.starts_with("file://") {
@@ -145,27 +140,24 @@ fn typed(cell: &str) -> Option<Value> {
         None => (head, None),
     };
     let kind = written.strip_prefix("not-").unwrap_or(written);
-    if !KINDS.contains(&kind) {
+    if !is_kind(kind) {
         return None;
     }
     let mut assertion = json!({"type": written});
-    if let Some(value) = value {
-        assertion["value"] = match kind {
-            "contains-all" | "contains-any" | "icontains-all" | "icontains-any" => {
-                value.split(',').map(str::trim).collect()
-            }
-            _ => json!(value.trim()),
-        };
-    }
+    let value = value.map(|value| match kind {
+        "contains-all" | "contains-any" | "icontains-all" | "icontains-any" => {
+            value.split(',').map(str::trim).collect()
+        }
+        _ => json!(value.trim()),
+    });
+    put(&mut assertion, "value", value);
     let default = match kind {
         "similar" => Some(0.8),
         _ if WITH_THRESHOLD.contains(&kind) => Some(0.75),
         _ => None,
     };
     // Other types have no threshold here, whatever stands in parentheses.
-    if let Some(threshold) = default.map(|default| threshold.unwrap_or(default)) {
-        assertion["threshold"] = json!(threshold);
-    }
+    put(&mut assertion, "threshold", default.map(|default| threshold.unwrap_or(default)));
     Some(assertion)
 }
 

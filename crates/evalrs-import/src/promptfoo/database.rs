@@ -5,11 +5,10 @@
 use serde_json::{Map, Value, json};
 
 use super::files::ConfigFiles;
-use super::results::{self, PlacedResult, PromptfooEvaluation};
+use super::results::{self, PromptfooEvaluation};
 use super::suite::name_of;
-use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, ImportedSource, SourcePlace};
-use crate::reading::GivenNames;
+use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use crate::reading::{GivenNames, PlacedValue};
 use crate::source::ImportSource;
 use evalrs_base::file_path::folder_of;
 
@@ -41,8 +40,9 @@ pub(super) fn recognizes(head: &[u8]) -> bool {
 /// Reads all evaluations.
 pub(super) fn import(path: &str, source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let unreadable = |why: String| {
-        ImportError::unreadable(
-            format!("cannot read `{path}`: {why}"),
+        ImportError::unread(
+            path,
+            why,
             "have promptfoo write an evaluation as JSON: `promptfoo export eval ID -o results.json`",
         )
     };
@@ -94,7 +94,7 @@ impl DatabaseImporter<'_> {
             return Ok(());
         }
         let place = &self.place;
-        let results = found.into_iter().map(|value| PlacedResult { value, place: place.clone() });
+        let results = found.into_iter().map(|value| PlacedValue { value, place: place.clone() });
         let evaluation = PromptfooEvaluation {
             results: results.collect(),
             description: description.map(str::to_owned),

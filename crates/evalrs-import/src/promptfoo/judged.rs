@@ -6,19 +6,20 @@ use super::case::AssertionSpec;
 use super::files::ending;
 use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use super::providers::judge;
+use crate::reading::{extend, text_in};
 
 /// A rubric, and the least score that passes where the assertion says none.
 struct Rubric {
     prompt: &'static str,
     threshold: f64,
-    note: Option<&'static str>,
+    note: &'static str,
 }
 
 const OWN_WORDS: &str = "Judges of rubrics are asked in the words of evalrs, not of promptfoo: verdicts near the edge may differ.";
 const OWN_METHOD: &str = "`answer-relevance` and `context-*` are rubrics here; promptfoo computes their scores in several steps, so scores are not the same.";
 
 fn rubric(kind: &str) -> Option<Rubric> {
-    let own = |prompt, threshold, note| Some(Rubric { prompt, threshold, note: Some(note) });
+    let own = |prompt, threshold, note| Some(Rubric { prompt, threshold, note });
     match kind {
         "llm-rubric" => own(
             "Does the answer meet these criteria?\n\nCriteria:\n{row.assert.@grader@}\n\nAnswer:\n{submission}\n\nScore 1 if it meets them in full and 0 if it does not; a score in between says how far it does.",
@@ -79,12 +80,11 @@ pub(super) fn grader(
     let (prompt, note) = match own_prompt.filter(|prompt| !prompt.is_null()) {
         Some(prompt) if kind != "g-eval" => (of_template(prompt, context)?, None),
         Some(_) => return Err("its own `rubricPrompt` is for the steps of promptfoo".to_owned()),
-        None => (rubric.prompt.to_owned(), rubric.note),
+        None => (rubric.prompt.to_owned(), Some(rubric.note)),
     };
     for variable in ["context", "query"] {
-        if prompt.contains(&format!("{{row.vars.{variable}}}"))
-            && !context.vars.contains_key(variable)
-        {
+        let is_shown = prompt.contains(&format!("{{row.vars.{variable}}}"));
+        if is_shown && !context.vars.contains_key(variable) {
             return Err(format!(
                 "it needs the variable `{variable}`, which the test does not have"
             ));
@@ -107,24 +107,19 @@ pub(super) fn grader(
     }
     let mut settings = json!({"kind": "rubric", "prompt": prompt});
     let judge = judge(provider(spec, context), "text");
-    extend(&mut settings, judge.as_ref().ok());
+    if let Ok(judge) = &judge {
+        extend(&mut settings, judge);
+    }
+    pass_from(least, spec, &mut settings);
+    let other_judge = judge.err();
+    Ok(MappedAssertion { other_judge, note, ..MappedAssertion::new(settings, wanted) })
+}
+
+/// Says from which score on an assertion passes, or fails where it is negated.
+fn pass_from(least: f64, spec: &AssertionSpec, settings: &mut Value) {
     settings["pass_threshold"] = json!(if spec.negated { 1.0 - least } else { least });
     if spec.negated {
         settings["not"] = json!(true);
-    }
-    let mapped =
-        MappedAssertion { other_judge: judge.err(), ..MappedAssertion::new(settings, wanted) };
-    Ok(match note {
-        Some(note) => mapped.noted(note),
-        None => mapped,
-    })
-}
-
-/// Adds the settings of a judge.
-fn extend(settings: &mut Value, judge: Option<&Value>) {
-    let more = judge.and_then(Value::as_object);
-    if let (Some(fields), Some(more)) = (settings.as_object_mut(), more) {
-        fields.extend(more.clone());
     }
 }
 
@@ -146,17 +141,15 @@ fn similar(
         value => Some(value.clone()),
     };
     let wanted = wanted.filter(Value::is_string).ok_or("its `value` is not a text")?;
-    let least = spec.threshold.unwrap_or(0.75);
     let mut settings = json!({
         "kind": "similarity",
         "ground_truth": format!("row.assert.{SLOT}"),
         "model": "text-embedding-3-large",
     });
-    extend(&mut settings, judge(provider(spec, context), "embedding").as_ref().ok());
-    settings["pass_threshold"] = json!(if spec.negated { 1.0 - least } else { least });
-    if spec.negated {
-        settings["not"] = json!(true);
+    if let Ok(judge) = judge(provider(spec, context), "embedding") {
+        extend(&mut settings, &judge);
     }
+    pass_from(spec.threshold.unwrap_or(0.75), spec, &mut settings);
     Ok(MappedAssertion::new(settings, wanted))
 }
 
@@ -184,13 +177,12 @@ fn of_template(prompt: &Value, context: &AssertionContext<'_>) -> Result<String,
 
 /// The texts of chat messages, one after the other.
 fn messages(prompt: &Value) -> Result<String, String> {
-    let texts = prompt.as_array().map(|messages| {
-        messages.iter().filter_map(|message| message.get("content")?.as_str()).collect::<Vec<_>>()
-    });
-    match texts {
-        Some(texts) if !texts.is_empty() => Ok(texts.join("\n\n")),
-        _ => Err("its `rubricPrompt` is neither text nor chat messages".to_owned()),
+    let messages = prompt.as_array().into_iter().flatten();
+    let texts: Vec<&str> = messages.filter_map(|message| text_in(message, "content")).collect();
+    if texts.is_empty() {
+        return Err("its `rubricPrompt` is neither text nor chat messages".to_owned());
     }
+    Ok(texts.join("\n\n"))
 }
 
 /// Placeholders of promptfoo as those of evalrs.

@@ -8,7 +8,6 @@ use crate::imported::ImportedFile;
 /// Stands for the name of the grader in its settings, which is known only when all are.
 pub(super) const SLOT: &str = "@grader@";
 
-/// A grader.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct MappedAssertion {
     pub settings: Value,
@@ -23,10 +22,6 @@ pub(super) struct MappedAssertion {
 impl MappedAssertion {
     pub(super) fn new(settings: Value, wanted: impl Into<Option<Value>>) -> Self {
         Self { settings, wanted: wanted.into(), ..Self::default() }
-    }
-
-    pub(super) fn noted(self, note: &'static str) -> Self {
-        Self { note: Some(note), ..self }
     }
 }
 

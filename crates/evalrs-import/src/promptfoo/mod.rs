@@ -82,15 +82,16 @@ fn is_config(text: &str) -> bool {
         || has("providers") && (has("tests") || has("scenarios"))
 }
 
-/// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let path = if source.is_folder() {
         file_in(source).ok_or_else(|| {
-            let message = format!(
-                "there is neither a configuration nor a database of promptfoo in `{}`",
-                source.path
-            );
-            ImportError::unreadable(message, format!("it is called {}", CONFIGS[..3].join(", ")))
+            let folder = &source.path;
+            ImportError::unreadable(
+                format!(
+                    "there is neither a configuration nor a database of promptfoo in `{folder}`"
+                ),
+                format!("it is called {}", CONFIGS[..3].join(", ")),
+            )
         })?
     } else {
         source.path.clone()
@@ -104,10 +105,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         return database::import(&path, source);
     }
     let unreadable = |why: String| {
-        ImportError::unreadable(
-            format!("cannot read `{path}`: {why}"),
-            "name a configuration or results of promptfoo",
-        )
+        ImportError::unread(&path, why, "name a configuration or results of promptfoo")
     };
     let text = source.text(&path).map_err(unreadable)?;
     if results::recognizes(&text) {
@@ -121,9 +119,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     let mut reader = ConfigReader::new(&root, &files);
     let config = reader.read();
     for provider in &config.providers {
-        for (secret, value) in providers::secrets_in(&provider.config, &provider.place) {
-            source.note_secret(secret, &value);
-        }
+        providers::note_secrets(&provider.config, &provider.place, source);
     }
     let name = name_of(&path, config.description.as_deref());
     let builder = SuiteBuilder::new(&files, reader.imported);

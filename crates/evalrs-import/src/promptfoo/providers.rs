@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::config_reader::ConfigReader;
 use super::files::ending;
 use crate::imported::SourcePlace;
+use crate::reading::{extend, put, text_in};
 use crate::secrets::{FoundSecret, is_reference, is_secret_name};
+use crate::source::ImportSource;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 
 /// A provider as the configuration has it.
@@ -14,8 +16,6 @@ pub(super) struct ProviderSpec {
     pub id: String,
     pub label: Option<String>,
     pub config: Value,
-    /// The only prompts that it is given, by name.
-    pub prompts: Option<Vec<String>>,
     /// What is done to its answer before anybody sees it.
     pub transform: Option<Value>,
     pub place: SourcePlace,
@@ -36,7 +36,6 @@ const LIKE_OPENAI: [(&str, &str, &str); 10] = [
 ];
 
 impl ConfigReader<'_> {
-    /// The providers of the configuration.
     pub(super) fn providers(&mut self, node: Option<&YamlNode>) -> Vec<ProviderSpec> {
         let Some(node) = node else { return Vec::new() };
         match &node.value {
@@ -64,7 +63,7 @@ impl ConfigReader<'_> {
             }
             Yaml::Map(entries) => {
                 let fields = node.to_json();
-                match (fields.get("id").and_then(Value::as_str), entries.first()) {
+                match (text_in(&fields, "id"), entries.first()) {
                     (Some(id), _) => vec![of_fields(id, &fields, place)],
                     (None, Some(entry)) => {
                         vec![of_fields(&entry.key, &entry.value.to_json(), place)]
@@ -73,12 +72,7 @@ impl ConfigReader<'_> {
                 }
             }
             _ => {
-                self.leave_out(
-                    "providers",
-                    node,
-                    "a provider",
-                    format!("it is {}, not a name", node.noun()),
-                );
+                self.leave_out_kind("providers", node, "a provider", "a name");
                 Vec::new()
             }
         }
@@ -86,22 +80,17 @@ impl ConfigReader<'_> {
 }
 
 fn of_fields(id: &str, fields: &Value, place: SourcePlace) -> ProviderSpec {
-    let names = fields.get("prompts").and_then(Value::as_array);
-    let names =
-        names.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
     ProviderSpec {
-        id: fields.get("id").and_then(Value::as_str).unwrap_or(id).to_owned(),
-        label: fields.get("label").and_then(Value::as_str).map(str::to_owned),
-        config: fields.get("config").cloned().unwrap_or_default(),
-        prompts: names,
+        id: text_in(fields, "id").unwrap_or(id).to_owned(),
+        label: text_in(fields, "label").map(str::to_owned),
+        config: fields["config"].clone(),
         transform: fields.get("transform").filter(|transform| !transform.is_null()).cloned(),
         place,
     }
 }
 
-/// The keys that stand in a provider's settings, each with its value.
-pub(super) fn secrets_in(config: &Value, place: &SourcePlace) -> Vec<(FoundSecret, String)> {
-    let mut found = Vec::new();
+/// Notes the keys that stand in a provider's settings.
+pub(super) fn note_secrets(config: &Value, place: &SourcePlace, source: &ImportSource<'_>) {
     let mut open = vec![config];
     while let Some(value) = open.pop() {
         match value {
@@ -109,11 +98,8 @@ pub(super) fn secrets_in(config: &Value, place: &SourcePlace) -> Vec<(FoundSecre
                 for (name, value) in fields {
                     match value {
                         Value::String(text) if is_secret_name(name) && !is_reference(text) => {
-                            let secret = FoundSecret {
-                                place: place.clone(),
-                                what: format!("`{name}` of a provider"),
-                            };
-                            found.push((secret, text.clone()));
+                            let what = format!("`{name}` of a provider");
+                            source.note_secret(FoundSecret { place: place.clone(), what }, text);
                         }
                         value => open.push(value),
                     }
@@ -123,7 +109,6 @@ pub(super) fn secrets_in(config: &Value, place: &SourcePlace) -> Vec<(FoundSecre
             _ => {}
         }
     }
-    found
 }
 
 /// Who answers.
@@ -131,8 +116,8 @@ pub(super) fn secrets_in(config: &Value, place: &SourcePlace) -> Vec<(FoundSecre
 pub(super) enum Answers {
     /// The prompt itself.
     Echo,
-    /// A model over an API: settings of a target without the model, and the model.
-    Chat { settings: Value, model: Value },
+    /// A model over an API: a target without the model, and the model.
+    Chat { target: Value, model: Value },
     /// A server: a target.
     Http { target: Value },
 }
@@ -151,20 +136,21 @@ impl ProviderSpec {
         if self.transform.is_some() {
             return Err("it transforms its answers in JavaScript".to_owned());
         }
-        if self.id.starts_with("http://")
-            || self.id.starts_with("https://")
-            || matches!(self.id.as_str(), "http" | "https")
+        let id = self.id.as_str();
+        if matches!(id, "http" | "https") || id.starts_with("http://") || id.starts_with("https://")
         {
             return http(self);
         }
         let programs = ["file://", "python:", "exec:", "golang:", "ruby:", "package:", "./", "../"];
-        if programs.iter().any(|program| self.id.starts_with(program)) {
+        if programs.iter().any(|program| id.starts_with(program)) {
             return Err("it is a program of promptfoo's own interface: write a `command` or `function` target, docs/targets.md".to_owned());
         }
-        let mut model = model(&self.id).ok_or("there is no target that asks it; record its outputs, or write a target, docs/targets.md")?;
+        let model = model(id).ok_or("there is no target that asks it; record its outputs, or write a target, docs/targets.md")?;
+        let mut target = json!({"kind": "chat"});
+        extend(&mut target, &model);
         for (name, value) in self.config.as_object().into_iter().flatten() {
             match setting(name, value) {
-                Some((name, value)) => model[name] = value,
+                Some((name, value)) => target[name] = value,
                 None if is_secret_name(name) => {}
                 None => {
                     return Err(format!(
@@ -173,11 +159,8 @@ impl ProviderSpec {
                 }
             }
         }
-        let name = model
-            .as_object_mut()
-            .and_then(|fields| fields.shift_remove("model"))
-            .unwrap_or_default();
-        Ok(Answers::Chat { settings: model, model: name })
+        target.as_object_mut().map(|fields| fields.shift_remove("model"));
+        Ok(Answers::Chat { target, model: model["model"].clone() })
     }
 }
 
@@ -216,9 +199,7 @@ fn model(id: &str) -> Option<Value> {
             let model = rest.strip_prefix("chat:").unwrap_or(rest);
             let mut asked = named("openai", model)?;
             asked["base_url"] = json!(url);
-            if !key.is_empty() {
-                asked["api_key_env"] = json!(key);
-            }
+            put(&mut asked, "api_key_env", Some(*key).filter(|key| !key.is_empty()));
             Some(asked)
         }
     }
@@ -238,10 +219,8 @@ pub(super) fn judge(provider: Option<&Value>, purpose: &str) -> Result<Value, St
             id.strip_prefix("openai:embedding:").or_else(|| id.strip_prefix("openai:embeddings:"));
         return Ok(model.map_or_else(|| json!({}), |model| json!({"model": model})));
     }
-    let Some(mut settings) = model(id) else {
-        return Err(format!("`{id}`"));
-    };
-    for (name, value) in provider.get("config").and_then(Value::as_object).into_iter().flatten() {
+    let mut settings = model(id).ok_or_else(|| format!("`{id}`"))?;
+    for (name, value) in provider["config"].as_object().into_iter().flatten() {
         if let Some((name, value)) = setting(name, value) {
             settings[name] = value;
         }
@@ -254,16 +233,17 @@ const OF_SERVERS: [&str; 6] =
     ["url", "method", "headers", "body", "transformResponse", "responseParser"];
 
 fn http(spec: &ProviderSpec) -> Result<Answers, String> {
-    let config = spec.config.as_object().cloned().unwrap_or_default();
-    let url = config.get("url").and_then(Value::as_str).unwrap_or(&spec.id);
+    let config = &spec.config;
+    let url = text_in(config, "url").unwrap_or(&spec.id);
     if !url.starts_with("http") || url.contains("{{") {
         return Err("its address is a template".to_owned());
     }
-    let method = config.get("method").and_then(Value::as_str).unwrap_or("POST");
+    let method = text_in(config, "method").unwrap_or("POST");
     if !method.eq_ignore_ascii_case("post") {
         return Err(format!("it is asked by {method}, and `http` targets by POST"));
     }
-    if let Some(name) = config.keys().find(|name| !OF_SERVERS.contains(&name.as_str())) {
+    let mut names = config.as_object().into_iter().flat_map(Map::keys);
+    if let Some(name) = names.find(|name| !OF_SERVERS.contains(&name.as_str())) {
         return Err(format!("its setting `{name}` has no counterpart in an `http` target"));
     }
     let parser = config.get("transformResponse").or_else(|| config.get("responseParser"));
@@ -276,10 +256,8 @@ fn http(spec: &ProviderSpec) -> Result<Answers, String> {
     }
     placeholders(&mut body)?;
     let mut target = json!({"kind": "http", "url": url, "body": body, "answer": answer});
-    let headers = headers(config.get("headers").and_then(Value::as_object))?;
-    if !headers.is_empty() {
-        target["headers"] = Value::Object(headers);
-    }
+    let headers = headers(&config["headers"])?;
+    put(&mut target, "headers", Some(headers).filter(|headers| !headers.is_empty()));
     Ok(Answers::Http { target })
 }
 
@@ -315,9 +293,9 @@ fn placeholders(body: &mut Value) -> Result<(), String> {
     }
 }
 
-fn headers(headers: Option<&Map<String, Value>>) -> Result<Map<String, Value>, String> {
+fn headers(headers: &Value) -> Result<Map<String, Value>, String> {
     let mut mapped = Map::new();
-    for (name, value) in headers.into_iter().flatten() {
+    for (name, value) in headers.as_object().into_iter().flatten() {
         let Some(text) = value.as_str() else { continue };
         if name.eq_ignore_ascii_case("content-type") {
             continue;
@@ -350,8 +328,10 @@ mod tests {
 
     #[test]
     fn providers_are_targets_where_the_same_is_asked() {
-        let chat =
-            |settings: Value, model: &str| Ok(Answers::Chat { settings, model: json!(model) });
+        let chat = |mut target: Value, model: &str| {
+            target["kind"] = json!("chat");
+            Ok(Answers::Chat { target, model: json!(model) })
+        };
         for (id, config, expected) in [
             ("echo", json!(null), Ok(Answers::Echo)),
             (

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::case::{AssertionCounter, AssertionSpec, TestCase};
 use super::files::ConfigFiles;
 use super::suite::{BuiltSuite, RowGraders, SuiteBuilder, name_of};
-use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
-use crate::reading::text_at;
+use crate::graders::recorded_score;
+use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use crate::reading::{PlacedValue, has_keys, items_in, put, text_at, text_in};
 use crate::source::ImportSource;
 use evalrs_base::file_path::folder_of;
 
@@ -22,19 +22,12 @@ const RECORDED: &str = "promptfoo";
 /// Whether a text begins as results do.
 pub(super) fn recognizes(head: &str) -> bool {
     let head = head.trim_start();
-    let has = |names: &[&str]| names.iter().all(|name| head.contains(&format!("\"{name}\"")));
     head.starts_with('{')
-        && (has(&["evalId", "results"])
-            || has(&["results", "stats"]) && has(&["vars"])
-            || has(&["testCase", "gradingResult"])
-            || has(&["promptIdx", "testIdx"])
-            || has(&["results", "version", "prompts"]))
-}
-
-/// A result and where it stands.
-pub(super) struct PlacedResult {
-    pub value: Value,
-    pub place: SourcePlace,
+        && (has_keys(head, &["evalId", "results"])
+            || has_keys(head, &["results", "stats", "vars"])
+            || has_keys(head, &["testCase", "gradingResult"])
+            || has_keys(head, &["promptIdx", "testIdx"])
+            || has_keys(head, &["results", "version", "prompts"]))
 }
 
 /// Reads a file of results.
@@ -44,10 +37,7 @@ pub(super) fn import(
     source: &ImportSource<'_>,
 ) -> Result<ImportedSource, ImportError> {
     let evaluation = read(path, text).map_err(|why| {
-        ImportError::unreadable(
-            format!("cannot read `{path}`: {why}"),
-            "write results anew: `promptfoo eval -o results.json`",
-        )
+        ImportError::unread(path, why, "write results anew: `promptfoo eval -o results.json`")
     })?;
     let files = ConfigFiles::new(source, folder_of(path));
     let name = name_of(path, evaluation.description.as_deref());
@@ -56,7 +46,7 @@ pub(super) fn import(
 
 /// What one evaluation of promptfoo came to.
 pub(super) struct PromptfooEvaluation {
-    pub results: Vec<PlacedResult>,
+    pub results: Vec<PlacedValue>,
     pub description: Option<String>,
 }
 
@@ -75,53 +65,40 @@ pub(super) fn suite_of(
         importer.add(result, &mut builder);
     }
     let config = json!({"path": "promptfoo.pass", "rationale": "promptfoo.reason"});
-    builder.add(RECORDED, json!({"kind": "tool", "function": "recorded_score", "config": config}));
+    builder.add(RECORDED, recorded_score(config), false);
     let BuiltSuite { suite, rows, mut imported } =
         builder.finish(name, evaluation.description.as_deref());
-    let first = suite["graders"]
-        .as_object()
-        .and_then(|graders| graders.keys().find(|name| *name != RECORDED));
-    if let Some(grader) = first {
+    let mut names = suite["graders"].as_object().into_iter().flat_map(Map::keys);
+    if let Some(grader) = names.find(|name| *name != RECORDED) {
         imported.note(format!("What promptfoo said of each assertion stands in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
     }
-    imported.suites.push(ImportedSuite {
-        file: file.to_owned(),
-        suite,
-        rows,
-        ..ImportedSuite::default()
-    });
+    imported.add_suite(file, suite, rows);
     imported
 }
 
 fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
     if let Ok(whole) = serde_json::from_str::<Value>(text) {
-        let list = [whole.pointer("/results/results"), whole.get("results")]
-            .into_iter()
-            .flatten()
-            .find_map(Value::as_array);
-        let results = match list {
+        let lists = [whole.pointer("/results/results"), whole.get("results")];
+        let results = match lists.into_iter().flatten().find_map(Value::as_array) {
             Some(list) => list.clone(),
             None if whole.get("testCase").is_some() || whole.get("vars").is_some() => {
                 vec![whole.clone()]
             }
             None => return Err("it holds no list `results`".to_owned()),
         };
-        let description =
-            whole.pointer("/config/description").and_then(Value::as_str).map(str::to_owned);
+        let description = text_in(&whole["config"], "description").map(str::to_owned);
         let place = SourcePlace::new(path, 0);
-        let results = results.into_iter().map(|value| PlacedResult { value, place: place.clone() });
+        let results = results.into_iter().map(|value| PlacedValue { value, place: place.clone() });
         return Ok(PromptfooEvaluation { results: results.collect(), description });
     }
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let results = lines.map(|(at, line)| {
+    let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    let results = lines.map(|(line, number)| {
         let value =
-            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))?;
-        Ok(PlacedResult { value, place: SourcePlace::new(path, at + 1) })
+            serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
+        Ok(PlacedValue { value, place: SourcePlace::new(path, number) })
     });
-    Ok(PromptfooEvaluation {
-        results: results.collect::<Result<Vec<_>, String>>()?,
-        description: None,
-    })
+    let results = results.collect::<Result<_, String>>()?;
+    Ok(PromptfooEvaluation { results, description: None })
 }
 
 /// What is known of the results so far.
@@ -139,38 +116,33 @@ struct ResultImporter {
 }
 
 impl ResultImporter {
-    fn add(&mut self, result: &PlacedResult, builder: &mut SuiteBuilder<'_>) {
-        let PlacedResult { value, place } = result;
+    fn add(&mut self, result: &PlacedValue, builder: &mut SuiteBuilder<'_>) {
+        let PlacedValue { value, place } = result;
         if !value.is_object() {
             builder.imported.leave_out("results", place.clone(), "a result", "it is not an object");
             return;
         }
-        let case = value.get("testCase").cloned().unwrap_or_default();
-        let vars = value
-            .get("vars")
-            .or_else(|| case.get("vars"))
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
-        let at = self.test_number(value, &vars);
-        let mut test = TestCase::read(&case, place.clone());
-        test.asserts = self.asserts(&case, at, place);
+        let case = &value["testCase"];
+        let mut test = TestCase::read(case, place.clone());
+        let vars = value.get("vars").or_else(|| case.get("vars")).and_then(Value::as_object);
+        test.vars = vars.cloned().unwrap_or_default();
+        let at = self.test_number(value, &test.vars);
+        test.asserts = self.asserts(case, at, place);
         // What was answered is what came after all transforms of provider and test.
         for name in ["transform", "postprocess"] {
             test.options.shift_remove(name);
         }
-        let graders = builder.graders(&test, &vars, None);
-        let row = self.row(value, &test, &vars, &graders, at);
+        let graders = builder.graders(&test, &test.vars, None);
+        let row = self.row(value, &test, &graders, at);
         builder.imported.count("results");
         builder.rows.push(row);
     }
 
     /// Numbers prompts in the order of the columns that they stand in, each of which is of a provider too: results are written
     /// as they come in, so the first one may be of the last prompt.
-    fn number_prompts(&mut self, results: &[PlacedResult]) {
-        let column = |result: &&PlacedResult| result.value.get("promptIdx").and_then(Value::as_u64);
-        let mut ordered: Vec<&PlacedResult> = results.iter().collect();
-        ordered.sort_by_key(column);
+    fn number_prompts(&mut self, results: &[PlacedValue]) {
+        let mut ordered: Vec<&PlacedValue> = results.iter().collect();
+        ordered.sort_by_key(|result| result.value["promptIdx"].as_u64());
         for result in ordered {
             let label = prompt_label(&result.value);
             if !self.prompts.iter().any(|known| known == label) {
@@ -193,12 +165,9 @@ impl ResultImporter {
 
     /// The assertions of a test, numbered alike in all its results.
     fn asserts(&mut self, case: &Value, test: usize, place: &SourcePlace) -> Vec<AssertionSpec> {
-        let list = case.get("assert").and_then(Value::as_array);
-        let mut asserts: Vec<AssertionSpec> = list
-            .into_iter()
-            .flatten()
-            .map(|value| AssertionSpec::read(value, place, &self.counter))
-            .collect();
+        let list = items_in(case, "assert");
+        let mut asserts: Vec<AssertionSpec> =
+            list.map(|value| AssertionSpec::read(value, place, &self.counter)).collect();
         for (at, spec) in asserts.iter_mut().enumerate() {
             self.number(spec, &format!("{test} {at}"));
         }
@@ -212,55 +181,35 @@ impl ResultImporter {
         }
     }
 
-    fn row(
-        &mut self,
-        value: &Value,
-        test: &TestCase,
-        vars: &Map<String, Value>,
-        graders: &RowGraders,
-        at: usize,
-    ) -> Value {
-        let prompt = value.get("prompt").cloned().unwrap_or_default();
-        let asked = prompt.get("raw").or(Some(&prompt)).and_then(Value::as_str);
+    fn row(&mut self, value: &Value, test: &TestCase, graders: &RowGraders, at: usize) -> Value {
+        let prompt = &value["prompt"];
+        let asked = prompt.get("raw").unwrap_or(prompt).as_str();
         let label = prompt_label(value);
         let number = self.prompts.iter().position(|known| known == label).unwrap_or_default();
-        let id = if number == 0 {
-            format!("test-{at}")
-        } else {
-            format!("test-{at}.prompt-{}", number + 1)
+        let id = match number {
+            0 => format!("test-{at}"),
+            _ => format!("test-{at}.prompt-{}", number + 1),
         };
-        let provider = value.get("provider").cloned().unwrap_or_default();
-        let model = provider
-            .get("label")
-            .filter(|label| label.as_str().is_some_and(|label| !label.is_empty()));
-        let model =
-            model.or_else(|| provider.get("id")).or(Some(&provider)).and_then(Value::as_str);
+        let provider = &value["provider"];
+        let model = text_in(provider, "label").filter(|label| !label.is_empty());
+        let model = model.or_else(|| provider.get("id").unwrap_or(provider).as_str());
         let times = self.trials.entry(format!("{id} {model:?}")).or_default();
         let mut row = json!({"id": id, "input": asked, "model": model});
-        if *times > 0 {
-            row["trial"] = json!(times);
-        }
+        put(&mut row, "trial", Some(*times).filter(|times| *times > 0));
         *times += 1;
-        if let Some(description) = &test.description {
-            row["description"] = json!(description);
-        }
-        row["vars"] = json!(vars);
+        put(&mut row, "description", test.description.as_deref());
+        row["vars"] = json!(test.vars);
         row["assert"] = json!(graders.wanted);
         let names: Vec<&str> = graders.names.iter().map(String::as_str).chain([RECORDED]).collect();
         row["graders"] = json!(names);
         if !test.metadata.is_empty() {
             row["metadata"] = json!(test.metadata);
         }
-        let response = value.get("response").cloned().unwrap_or_default();
-        let output = response.get("output").or_else(|| value.get("output"));
-        row["output"] = output.cloned().unwrap_or_default();
-        for (name, given) in [
-            ("latency_ms", value.get("latencyMs")),
-            ("cost", value.get("cost").or_else(|| response.get("cost"))),
-        ] {
-            if let Some(number) = given.filter(|given| given.is_number()) {
-                row[name] = number.clone();
-            }
+        let response = &value["response"];
+        row["output"] = response.get("output").unwrap_or(&value["output"]).clone();
+        let cost = value.get("cost").unwrap_or(&response["cost"]);
+        for (name, given) in [("latency_ms", &value["latencyMs"]), ("cost", cost)] {
+            put(&mut row, name, Some(given).filter(|given| given.is_number()).cloned());
         }
         row["promptfoo"] = verdicts(value, graders);
         row
@@ -276,29 +225,24 @@ fn prompt_label(result: &Value) -> &str {
 
 /// What promptfoo said of a result and of each assertion that mapped.
 fn verdicts(value: &Value, graders: &RowGraders) -> Value {
-    let grading = value.get("gradingResult").cloned().unwrap_or_default();
-    let pass = value.get("success").or_else(|| grading.get("pass")).cloned().unwrap_or_default();
-    let score = value.get("score").or_else(|| grading.get("score")).cloned().unwrap_or_default();
+    let grading = &value["gradingResult"];
+    let pass = value.get("success").unwrap_or(&grading["pass"]);
+    let score = value.get("score").unwrap_or(&grading["score"]);
     let mut verdicts = json!({"pass": pass, "score": score});
-    if let Some(error) = value.get("error").filter(|error| error.is_string()) {
-        verdicts["reason"] = error.clone();
-    }
-    let components =
-        grading.get("componentResults").and_then(Value::as_array).cloned().unwrap_or_default();
+    put(&mut verdicts, "reason", text_in(value, "error"));
+    let components = items_in(grading, "componentResults");
     if components.len() != graders.in_order.len() {
         return verdicts;
     }
-    for (component, name) in components.iter().zip(&graders.in_order) {
+    for (component, name) in components.zip(&graders.in_order) {
         let Some(name) = name else { continue };
-        let weight = component.pointer("/assertion/weight");
-        verdicts[name] = json!({
+        let mut verdict = json!({
             "pass": component.get("pass"),
             "score": component.get("score"),
             "reason": component.get("reason"),
         });
-        if let Some(weight) = weight {
-            verdicts[name]["weight"] = weight.clone();
-        }
+        put(&mut verdict, "weight", component.pointer("/assertion/weight").cloned());
+        verdicts[name] = verdict;
     }
     verdicts
 }

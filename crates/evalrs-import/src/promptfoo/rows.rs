@@ -7,8 +7,9 @@ use super::config::Config;
 use super::providers::{Answers, ProviderSpec};
 use super::suite::{BuiltSuite, SuiteBuilder};
 use super::vars::{self, LoadedVars};
-use crate::folder::{ONLY_SUITE, data_file};
-use crate::imported::{ImportedSource, ImportedSuite};
+use crate::folder::data_file;
+use crate::imported::{ImportedSource, ONLY_SUITE};
+use crate::reading::put;
 
 /// The most rows of a suite.
 const MAX_ROWS: usize = 200_000;
@@ -44,7 +45,7 @@ pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>)
             break;
         }
     }
-    let BuiltSuite { suite, mut rows, mut imported } =
+    let BuiltSuite { mut suite, mut rows, mut imported } =
         builder.finish(name, config.description.as_deref());
     let unasked = rows.iter().filter(|row| row["input"] == "").count();
     if rows.is_empty() {
@@ -54,28 +55,25 @@ pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>)
     if unasked > 0 {
         imported.note("Where it is not known what was asked, `input` is empty: rubrics that show it have nothing to show.");
     }
-    let mut base = ImportedSuite { file: ONLY_SUITE.to_owned(), suite, ..ImportedSuite::default() };
     let is_live = has_one_target && unasked == 0;
     if is_live {
-        answering.targets[0].add_to(&mut base.suite, config.repeat);
+        answering.targets[0].add_to(&mut suite, config.repeat);
     } else if has_one_target || answering.others || config.providers.is_empty() {
-        let to_come = |row: &&mut Value| row.get("output").is_none();
-        rows.iter_mut().filter(to_come).for_each(|row| row["output"] = Value::Null);
+        for row in rows.iter_mut().filter(|row| row.get("output").is_none()) {
+            row["output"] = Value::Null;
+        }
         imported.note("Outputs are to come: write them into `output` of the rows, which is null, or import the results of promptfoo (`promptfoo eval -o results.json`).");
     }
     let has_questions = unasked < rows.len();
-    base.rows = rows;
-    imported.suites.push(base);
+    imported.add_suite(ONLY_SUITE, suite, rows);
     let others = answering.targets.iter().filter(|_| !is_live && has_questions);
     for (at, target) in others.enumerate() {
         let mut suite = json!({"extends": format!("{ONLY_SUITE}.yaml"), "name": format!("{name}, target {}", at + 1)});
         if unasked > 0 {
-            suite["dataset"] =
-                json!({"where": "input != ''", "path": data_file(ONLY_SUITE, "dataset")});
+            suite["dataset"] = json!({"where": "input != ''", "path": data_file(ONLY_SUITE)});
         }
         target.add_to(&mut suite, config.repeat);
-        let file = format!("target-{}", at + 1);
-        imported.suites.push(ImportedSuite { file, suite, ..ImportedSuite::default() });
+        imported.add_suite(&format!("target-{}", at + 1), suite, Vec::new());
     }
     imported
 }
@@ -90,9 +88,7 @@ impl ProviderTarget {
             several => suite["models"] = json!(several),
         }
         suite["target"] = target;
-        if let Some(repeat) = repeat.filter(|repeat| *repeat > 1) {
-            suite["num_runs"] = json!(repeat);
-        }
+        put(suite, "num_runs", repeat.filter(|repeat| *repeat > 1));
     }
 }
 
@@ -106,12 +102,8 @@ fn answering(providers: &[ProviderSpec], imported: &mut ImportedSource) -> Answe
             }
             Err(why) => {
                 answering.others = true;
-                imported.leave_out(
-                    "providers",
-                    provider.place.clone(),
-                    format!("`{}`", provider.name()),
-                    why,
-                );
+                let what = format!("`{}`", provider.name());
+                imported.leave_out("providers", provider.place.clone(), what, why);
             }
         }
     }
@@ -132,13 +124,7 @@ impl AnsweringProviders {
             Answers::Http { target } => {
                 self.targets.push(ProviderTarget { target, models: Vec::new() });
             }
-            Answers::Chat { settings, model } => {
-                let mut target = json!({"kind": "chat"});
-                if let (Some(fields), Some(settings)) =
-                    (target.as_object_mut(), settings.as_object())
-                {
-                    fields.extend(settings.clone());
-                }
+            Answers::Chat { target, model } => {
                 match self.targets.iter_mut().find(|known| known.target == target) {
                     Some(known) if !known.models.contains(&model) => known.models.push(model),
                     Some(_) => {}
@@ -149,7 +135,6 @@ impl AnsweringProviders {
     }
 }
 
-/// What rows are made of.
 struct Rows<'a> {
     config: &'a Config,
     answering: &'a AnsweringProviders,
@@ -160,14 +145,14 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// Adds the rows of a test; `at` counts combinations as promptfoo does.
     fn add(&self, test: &TestCase, at: &mut usize, builder: &mut SuiteBuilder<'_>) {
-        let left_out = |builder: &mut SuiteBuilder<'_>, why: String| {
-            builder.imported.leave_out("tests", test.place.clone(), "a test", why);
-        };
         let expands = test.options.get("disableVarExpansion") != Some(&Value::Bool(true));
         let combinations = match vars::combinations(&test.vars, builder.files) {
             Ok(combinations) if expands => combinations,
             Ok(_) => vec![test.vars.clone()],
-            Err(why) => return left_out(builder, why),
+            Err(why) => {
+                builder.imported.leave_out("tests", test.place.clone(), "a test", why);
+                return;
+            }
         };
         for combination in combinations {
             *at += 1;
@@ -189,31 +174,23 @@ impl Rows<'_> {
     ) {
         let graders = builder.graders(test, vars, self.answering.transform.as_ref());
         let affix = |name: &str| test.options.get(name).and_then(Value::as_str).unwrap_or_default();
-        let none = [super::prompts::PromptSpec { raw: None, names: Vec::new() }];
-        let prompts = if self.config.prompts.is_empty() { &none[..] } else { &self.config.prompts };
+        let prompts =
+            if self.config.prompts.is_empty() { &[None][..] } else { &self.config.prompts };
         for (number, prompt) in prompts.iter().enumerate() {
-            let raw = prompt
-                .raw
-                .as_ref()
-                .map(|raw| format!("{}{raw}{}", affix("prefix"), affix("suffix")));
-            let input = match raw.map(|raw| vars::prompt(&raw, vars)) {
-                None => None,
-                Some(Ok(input)) => Some(input),
-                Some(Err(why)) => {
-                    let what = "a prompt with the variables of this test";
-                    builder.imported.leave_out("prompts", test.place.clone(), what, why);
-                    None
-                }
-            };
-            let id = if prompts.len() == 1 {
-                format!("test-{at}")
-            } else {
-                format!("test-{at}.prompt-{}", number + 1)
+            let raw =
+                prompt.as_ref().map(|raw| format!("{}{raw}{}", affix("prefix"), affix("suffix")));
+            let input = raw.map(|raw| vars::prompt(&raw, vars)).transpose();
+            let input = input.unwrap_or_else(|why| {
+                let what = "a prompt with the variables of this test";
+                builder.imported.leave_out("prompts", test.place.clone(), what, why);
+                None
+            });
+            let id = match prompts.len() {
+                1 => format!("test-{at}"),
+                _ => format!("test-{at}.prompt-{}", number + 1),
             };
             let mut row = json!({"id": id, "input": input.as_deref().unwrap_or_default()});
-            if let Some(description) = &test.description {
-                row["description"] = json!(description);
-            }
+            put(&mut row, "description", test.description.as_deref());
             row["vars"] = json!(vars::known(vars));
             row["assert"] = json!(graders.wanted);
             row["graders"] = json!(graders.names);
@@ -248,9 +225,7 @@ impl Rows<'_> {
 /// The chat messages that a prompt is, if it is a list of them.
 fn messages(prompt: &str) -> Option<Value> {
     let parsed: Value = serde_json::from_str(prompt).ok()?;
-    let is_chat = parsed
-        .as_array()?
-        .iter()
-        .all(|message| message.get("role").is_some() && message.get("content").is_some());
-    (is_chat && !parsed.as_array()?.is_empty()).then_some(parsed)
+    let messages = parsed.as_array()?;
+    let is_message = |one: &Value| one.get("role").is_some() && one.get("content").is_some();
+    (!messages.is_empty() && messages.iter().all(is_message)).then_some(parsed)
 }

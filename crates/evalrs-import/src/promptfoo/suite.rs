@@ -10,7 +10,7 @@ use super::case::{AssertionSpec, TestCase};
 use super::files::ConfigFiles;
 use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use crate::imported::ImportedSource;
-use crate::reading::beginning;
+use crate::reading::{beginning, put};
 use evalrs_base::file_path::folder_of;
 
 /// The grader of a suite whose source asserts nothing.
@@ -35,7 +35,6 @@ struct GraderSlot {
     in_gate: bool,
 }
 
-/// The graders of a row.
 #[derive(Debug, Default)]
 pub(super) struct RowGraders {
     pub names: Vec<String>,
@@ -90,19 +89,16 @@ impl<'a> SuiteBuilder<'a> {
         let threshold = test.threshold.filter(|threshold| *threshold > 0.0);
         let scope = Scope { decides: threshold.is_none(), is_part: threshold.is_some() };
         let members = self.all(&test.asserts, scope, &context, &mut row);
-        if let Some(threshold) = threshold {
-            match members {
-                Some(members) => {
-                    let scope = Scope { decides: true, is_part: false };
-                    self.combined("threshold", &members, Some(threshold), scope, &mut row);
-                }
-                None => self.imported.leave_out(
-                    "thresholds",
-                    test.place.clone(),
-                    format!("`threshold: {threshold}` of a test"),
-                    "one of its assertions did not map, so its score is not known",
-                ),
+        match (threshold, members) {
+            (Some(threshold), Some(members)) => {
+                let grader = combined(&members, Some(threshold));
+                self.placed("threshold", grader, true, &mut row);
             }
+            (Some(threshold), None) => {
+                let what = format!("`threshold: {threshold}` of a test");
+                self.imported.leave_out("thresholds", test.place.clone(), what, NOT_KNOWN);
+            }
+            (None, _) => {}
         }
         row
     }
@@ -141,44 +137,36 @@ impl<'a> SuiteBuilder<'a> {
             return self.set(spec, scope, context, row);
         }
         match mapped(spec, context) {
-            Ok(grader) => {
+            Ok(mut grader) => {
                 self.mapped.insert(spec.id);
+                let kind = spec.written_kind();
                 if let Some(name) = spec.others.first() {
-                    let kind = spec.written_kind();
-                    let note = format!("`{name}` of a `{kind}` is passed over, as promptfoo does.");
-                    self.imported.note(note);
+                    self.imported
+                        .note(format!("`{name}` of a `{kind}` is passed over, as promptfoo does."));
                 }
                 if let Some(judge) = &grader.other_judge {
+                    let what = format!("the judge {judge}");
                     let why = "it is not asked as a judge: say `model`, `base_url` and `api_key_env` of the grader";
-                    self.imported.leave_out(
-                        "judges",
-                        spec.place.clone(),
-                        format!("the judge {judge}"),
-                        why,
-                    );
+                    self.imported.leave_out("judges", spec.place.clone(), what, why);
                 }
-                let name = self.placed(
-                    &spec.written_kind(),
-                    grader,
-                    spec.metric.as_deref(),
-                    scope.decides,
-                    row,
-                );
+                put(&mut grader.settings, "display_name", spec.metric.as_deref());
+                let name = self.placed(&kind, grader, scope.decides, row);
                 row.in_order.push(Some(name.clone()));
                 Some(vec![WeightedGrader { name, weight }])
             }
             Err(why) => {
                 row.in_order.push(None);
-                self.not_mapped.insert(spec.id);
-                self.imported.leave_out(
-                    "assertions",
-                    spec.place.clone(),
-                    format!("`{}`", spec.written_kind()),
-                    why,
-                );
+                self.leave_out(spec, &spec.written_kind(), why);
                 None
             }
         }
+    }
+
+    /// Names an assertion that did not map.
+    fn leave_out(&mut self, spec: &AssertionSpec, kind: &str, why: impl Into<String>) {
+        self.not_mapped.insert(spec.id);
+        let what = format!("`{kind}`");
+        self.imported.leave_out("assertions", spec.place.clone(), what, why);
     }
 
     fn set(
@@ -194,47 +182,17 @@ impl<'a> SuiteBuilder<'a> {
         row.in_order.push(None);
         let inner = Scope { decides: scope.decides && threshold.is_none(), is_part: is_scored };
         let Some(members) = self.all(&spec.set, inner, context, row) else {
-            self.not_mapped.insert(spec.id);
-            self.imported.leave_out(
-                "assertions",
-                spec.place.clone(),
-                "`assert-set`",
-                "one of its assertions did not map, so its score is not known",
-            );
+            self.leave_out(spec, &spec.kind, NOT_KNOWN);
             return None;
         };
         self.mapped.insert(spec.id);
         if !is_scored {
             return Some(members);
         }
-        let scope = Scope { decides: scope.decides && threshold.is_some(), is_part: true };
-        let name = self.combined("assert-set", &members, threshold, scope, row);
+        let decides = scope.decides && threshold.is_some();
+        let name = self.placed("assert-set", combined(&members, threshold), decides, row);
         row.in_order[at] = Some(name.clone());
         Some(vec![WeightedGrader { name, weight: spec.weight.unwrap_or(1.0) }])
-    }
-
-    /// A grader that makes one score of others, by their weights.
-    fn combined(
-        &mut self,
-        name: &str,
-        members: &[WeightedGrader],
-        threshold: Option<f64>,
-        scope: Scope,
-        row: &mut RowGraders,
-    ) -> String {
-        let total: f64 = members.iter().map(|member| member.weight).sum();
-        let part = |member: &WeightedGrader| format!("{} * '{}'", member.weight, member.name);
-        let sum = members.iter().map(part).collect::<Vec<_>>().join(" + ");
-        let expression = if members.is_empty() || total <= 0.0 {
-            "0".to_owned()
-        } else {
-            format!("({sum}) / {total}")
-        };
-        let mut settings = json!({"kind": "combine", "combine": expression});
-        if let Some(threshold) = threshold {
-            settings["pass_threshold"] = json!(threshold.min(1.0));
-        }
-        self.placed(name, MappedAssertion::new(settings, None), None, scope.decides, row)
     }
 
     /// Puts a grader among those of the suite, unless one like it is there that the row does not use yet.
@@ -242,14 +200,10 @@ impl<'a> SuiteBuilder<'a> {
         &mut self,
         base: &str,
         grader: MappedAssertion,
-        metric: Option<&str>,
         in_gate: bool,
         row: &mut RowGraders,
     ) -> String {
         let mut settings = grader.settings;
-        if let Some(metric) = metric {
-            settings["display_name"] = json!(metric);
-        }
         for file in grader.files {
             if !self.imported.files.contains(&file) {
                 self.imported.files.push(file);
@@ -286,20 +240,16 @@ impl<'a> SuiteBuilder<'a> {
     }
 
     /// Adds a grader that every row has.
-    pub(super) fn add(&mut self, name: &str, settings: Value) {
+    pub(super) fn add(&mut self, name: &str, settings: Value, in_gate: bool) {
         let name = name.to_owned();
-        self.slots.push(GraderSlot { name, key: String::new(), settings, in_gate: false });
+        self.slots.push(GraderSlot { name, key: String::new(), settings, in_gate });
     }
 
     /// The suite, and the account with all assertions counted.
     pub(super) fn finish(mut self, name: &str, description: Option<&str>) -> BuiltSuite {
         if self.slots.is_empty() {
-            self.slots.push(GraderSlot {
-                name: ANSWERED.to_owned(),
-                key: String::new(),
-                settings: json!({"kind": "tool", "function": "length", "config": {"min": 1}}),
-                in_gate: true,
-            });
+            let settings = json!({"kind": "tool", "function": "length", "config": {"min": 1}});
+            self.add(ANSWERED, settings, true);
             for row in &mut self.rows {
                 row["graders"] = json!([ANSWERED]);
             }
@@ -307,18 +257,14 @@ impl<'a> SuiteBuilder<'a> {
         }
         let count = self.mapped.difference(&self.not_mapped).count();
         if count > 0 {
-            *self.imported.mapped.entry("assertions").or_default() += count;
+            self.imported.count_all("assertions", count);
         }
         let mut suite = json!({"name": name});
-        if let Some(description) = description.filter(|description| *description != name) {
-            suite["description"] = json!(description);
-        }
+        put(&mut suite, "description", description.filter(|description| *description != name));
         let gate = self.gate();
         let graders = self.slots.into_iter().map(|slot| (slot.name, slot.settings));
         suite["graders"] = Value::Object(graders.collect());
-        if let Some(gate) = gate {
-            suite["gate"] = gate;
-        }
+        put(&mut suite, "gate", gate);
         BuiltSuite { suite, rows: self.rows, imported: self.imported }
     }
 
@@ -340,6 +286,21 @@ pub(super) struct BuiltSuite {
     pub suite: Value,
     pub rows: Vec<Value>,
     pub imported: ImportedSource,
+}
+
+/// Why there is no score of several assertions.
+const NOT_KNOWN: &str = "one of its assertions did not map, so its score is not known";
+
+/// A grader that makes one score of others, by their weights.
+fn combined(members: &[WeightedGrader], threshold: Option<f64>) -> MappedAssertion {
+    let total: f64 = members.iter().map(|member| member.weight).sum();
+    let part = |member: &WeightedGrader| format!("{} * '{}'", member.weight, member.name);
+    let sum = members.iter().map(part).collect::<Vec<_>>().join(" + ");
+    let is_zero = members.is_empty() || total <= 0.0;
+    let expression = if is_zero { "0".to_owned() } else { format!("({sum}) / {total}") };
+    let mut settings = json!({"kind": "combine", "combine": expression});
+    put(&mut settings, "pass_threshold", threshold.map(|threshold| threshold.min(1.0)));
+    MappedAssertion::new(settings, None)
 }
 
 /// Puts the name of a grader into its settings.

@@ -5,23 +5,21 @@ use serde_json::{Value, json};
 use super::case::AssertionSpec;
 use super::code;
 use super::mapped_assertion::MappedAssertion;
+use crate::reading::{put, text_in};
 
 /// The grader of a `trajectory:` assertion.
 pub(super) fn grader(spec: &AssertionSpec, value: &Value) -> Result<MappedAssertion, String> {
     let (function, config) = match spec.kind.as_str() {
         "trajectory:tool-used" => ("tool_called", tool_used(value)?),
-        "trajectory:tool-sequence"
-            if value.get("mode").and_then(Value::as_str) == Some("exact") =>
-        {
+        "trajectory:tool-sequence" if text_in(value, "mode") == Some("exact") => {
             ("tool_calls_match", tool_sequence(value)?)
         }
         "trajectory:tool-sequence" => return in_order(spec, value),
         "trajectory:tool-args-match" => ("tool_called", tool_arguments(value)?),
         "trajectory:step-count" => {
-            return Err(
-                "promptfoo counts spans of a trace; `max_tool_calls` and `max_turns` come near"
-                    .to_owned(),
-            );
+            let why =
+                "promptfoo counts spans of a trace; `max_tool_calls` and `max_turns` come near";
+            return Err(why.to_owned());
         }
         "trajectory:goal-success" => return goal(spec, value),
         kind => return Err(format!("there is no `{kind}` that this version knows")),
@@ -30,9 +28,9 @@ pub(super) fn grader(spec: &AssertionSpec, value: &Value) -> Result<MappedAssert
     if spec.negated {
         settings["not"] = json!(true);
     }
-    Ok(MappedAssertion::new(settings, None).noted(
-        "`trajectory:` assertions read the recorded trajectory here, and traces in promptfoo.",
-    ))
+    let note =
+        "`trajectory:` assertions read the recorded trajectory here, and traces in promptfoo.";
+    Ok(MappedAssertion { note: Some(note), ..MappedAssertion::new(settings, None) })
 }
 
 fn tool_used(value: &Value) -> Result<Value, String> {
@@ -43,13 +41,10 @@ fn tool_used(value: &Value) -> Result<Value, String> {
             Ok(json!({"names": names.collect::<Result<Vec<_>, _>>()?}))
         }
         value => {
-            let name =
-                value.get("name").and_then(Value::as_str).ok_or("it names tools by a pattern")?;
+            let name = text_in(value, "name").ok_or("it names tools by a pattern")?;
             let mut config = json!({"name": plain(name)?});
             for bound in ["min", "max"] {
-                if let Some(number) = value.get(bound).and_then(Value::as_u64) {
-                    config[bound] = json!(number);
-                }
+                put(&mut config, bound, value.get(bound).and_then(Value::as_u64));
             }
             Ok(config)
         }
@@ -94,14 +89,13 @@ const IN_ORDER: &str = "(() => {
 })()";
 
 fn tool_arguments(value: &Value) -> Result<Value, String> {
-    let name = value.get("name").and_then(Value::as_str).ok_or("it names a tool by a pattern")?;
+    let name = text_in(value, "name").ok_or("it names a tool by a pattern")?;
     let arguments =
         value.get("args").or_else(|| value.get("arguments")).ok_or("it has no `args`")?;
-    if value.get("mode").and_then(Value::as_str) == Some("exact") {
-        return Err(
-            "arguments that must be these and no others have no grader for one call among others"
-                .to_owned(),
-        );
+    if text_in(value, "mode") == Some("exact") {
+        let why =
+            "arguments that must be these and no others have no grader for one call among others";
+        return Err(why.to_owned());
     }
     Ok(json!({"name": plain(name)?, "args": arguments}))
 }

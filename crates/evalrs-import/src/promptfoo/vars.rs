@@ -19,17 +19,15 @@ pub(super) fn combinations(
         if combinations.len().saturating_mul(values.len()) > MAX_COMBINATIONS {
             return Err(format!("its variables have more than {MAX_COMBINATIONS} combinations"));
         }
-        let with = |combination: &Map<String, Value>, value: &Value| {
-            let mut combination = combination.clone();
-            combination.insert(name.clone(), value.clone());
-            combination
-        };
-        combinations = combinations
-            .iter()
-            .flat_map(|combination| {
-                values.iter().map(|value| with(combination, value)).collect::<Vec<_>>()
-            })
-            .collect();
+        let mut longer = Vec::new();
+        for combination in &combinations {
+            for value in &values {
+                let mut combination: Map<String, Value> = combination.clone();
+                combination.insert(name.clone(), value.clone());
+                longer.push(combination);
+            }
+        }
+        combinations = longer;
     }
     Ok(combinations)
 }
@@ -100,11 +98,11 @@ fn file(reference: &str, files: &ConfigFiles<'_>) -> Result<String, String> {
     if MEDIA.contains(&ending.as_str()) {
         return Err(format!("`{reference}` is not text"));
     }
-    let unreadable = |why: String| format!("cannot read `{reference}`: {why}");
-    if matches!(ending.as_str(), "yaml" | "yml") {
-        return files.tree(reference).map(|tree| tree.to_json().to_string()).map_err(unreadable);
-    }
-    files.text(reference).map(|text| text.trim().to_owned()).map_err(unreadable)
+    let read = match ending.as_str() {
+        "yaml" | "yml" => files.tree(reference).map(|tree| tree.to_json().to_string()),
+        _ => files.text(reference).map(|text| text.trim().to_owned()),
+    };
+    read.map_err(|why| format!("cannot read `{reference}`: {why}"))
 }
 
 /// Replaces variables in variables, the first of each in turn, five times at most.

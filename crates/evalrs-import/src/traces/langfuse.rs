@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::messages::{plain_text, span_messages};
-use super::records::{PlacedRecord, all_records, begins};
+use super::records::{all_records, begins};
 use super::suite::{Trace, TraceSuite};
 use crate::imported::{ImportError, ImportedSource, SourcePlace};
-use crate::reading::{as_text, first, has_keys, text_at};
+use crate::reading::{PlacedValue, as_text, first, has_keys, items_in, put, text_at};
 use crate::source::ImportSource;
 
 /// Whether a source holds traces, observations or items of a dataset.
@@ -22,68 +22,56 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
     })
 }
 
-/// Reads them.
 pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
-    let mut imported = ImportedSource::default();
     let mut export = Export::default();
-    for PlacedRecord { value, place } in all_records(source, &mut imported)? {
+    for PlacedValue { value, place } in all_records(source, &mut export.suite.imported)? {
         match value.get("data").and_then(Value::as_array) {
-            Some(list) => list.iter().for_each(|value| export.add(value, &place, &mut imported)),
-            None => export.add(&value, &place, &mut imported),
+            Some(list) => list.iter().for_each(|value| export.add(value, &place)),
+            None => export.add(&value, &place),
         }
     }
-    let mut suite = TraceSuite::new("langfuse");
-    export.finish(&mut suite, &mut imported);
-    suite.finish(&source.path, &mut imported)?;
-    Ok(imported)
+    export.into_suite().finish("langfuse", &source.path)
 }
 
 /// What the files of an export hold, by the id of the trace.
 #[derive(Default)]
 struct Export {
+    suite: TraceSuite,
     order: Vec<String>,
-    traces: BTreeMap<String, PlacedRecord>,
+    traces: BTreeMap<String, PlacedValue>,
     observations: BTreeMap<String, Vec<Value>>,
     scores: BTreeMap<String, BTreeMap<String, Value>>,
-    items: Vec<PlacedRecord>,
+    items: Vec<PlacedValue>,
 }
 
 impl Export {
-    fn add(&mut self, value: &Value, place: &SourcePlace, imported: &mut ImportedSource) {
+    fn add(&mut self, value: &Value, place: &SourcePlace) {
         let trace = text_at(value, &["/traceId", "/trace_id"]);
         let has = |key: &str| value.get(key).is_some();
+        let is_score =
+            has("dataType") || has("data_type") || has("value") && has("name") && !has("startTime");
+        let placed = || PlacedValue { value: value.clone(), place: place.clone() };
         if has("expectedOutput") || has("expected_output") {
-            self.items.push(PlacedRecord { value: value.clone(), place: place.clone() });
-        } else if let Some(trace) = trace.filter(|_| {
-            has("dataType")
-                || has("data_type")
-                || (has("value") && has("name") && !has("startTime"))
-        }) {
-            self.meet(trace);
-            self.score(trace.to_owned(), value, imported);
+            self.items.push(placed());
         } else if let Some(trace) = trace {
             self.meet(trace);
-            imported.count("observations");
-            self.observations.entry(trace.to_owned()).or_default().push(value.clone());
+            if is_score {
+                self.score(trace, value);
+            } else {
+                self.observe(trace, value);
+            }
         } else if let Some(id) = text_at(value, &["/id"]) {
             self.meet(id);
-            let list = |key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
-            for observation in list("observations").filter(|observation| observation.is_object()) {
-                imported.count("observations");
-                self.observations.entry(id.to_owned()).or_default().push(observation.clone());
+            for observation in items_in(value, "observations").filter(|one| one.is_object()) {
+                self.observe(id, observation);
             }
-            for score in list("scores").filter(|score| score.is_object()) {
-                self.score(id.to_owned(), score, imported);
+            for score in items_in(value, "scores").filter(|score| score.is_object()) {
+                self.score(id, score);
             }
-            self.traces
-                .insert(id.to_owned(), PlacedRecord { value: value.clone(), place: place.clone() });
+            self.traces.insert(id.to_owned(), placed());
         } else {
-            imported.leave_out(
-                "records",
-                place.clone(),
-                "a record",
-                "it is no trace, observation, score or item of a dataset",
-            );
+            let why = "it is no trace, observation, score or item of a dataset";
+            self.suite.imported.leave_out("records", place.clone(), "a record", why);
         }
     }
 
@@ -96,62 +84,55 @@ impl Export {
         }
     }
 
-    fn score(&mut self, trace: String, score: &Value, imported: &mut ImportedSource) {
-        let value = first(score, &["/value", "/stringValue", "/string_value"]);
-        let Some((name, value)) = text_at(score, &["/name"]).zip(value) else {
-            imported.leave_out(
-                "scores",
-                SourcePlace::default(),
-                "a score",
-                "it has no name or no value",
-            );
-            return;
-        };
-        self.scores.entry(trace).or_default().insert(name.to_owned(), value.clone());
+    fn observe(&mut self, trace: &str, observation: &Value) {
+        self.suite.imported.count("observations");
+        self.observations.entry(trace.to_owned()).or_default().push(observation.clone());
     }
 
-    fn finish(mut self, suite: &mut TraceSuite, imported: &mut ImportedSource) {
-        let only_items = self.order.is_empty();
-        for PlacedRecord { value, place } in std::mem::take(&mut self.items) {
-            if !only_items {
-                imported.leave_out(
-                    "items",
-                    place,
-                    "an item of a dataset",
-                    "traces are read here: import items by themselves",
-                );
+    fn score(&mut self, trace: &str, score: &Value) {
+        let value = first(score, &["/value", "/stringValue", "/string_value"]);
+        let Some((name, value)) = text_at(score, &["/name"]).zip(value) else {
+            let place = SourcePlace::default();
+            self.suite.imported.leave_out("scores", place, "a score", "it has no name or no value");
+            return;
+        };
+        let scores = self.scores.entry(trace.to_owned()).or_default();
+        scores.insert(name.to_owned(), value.clone());
+    }
+
+    fn into_suite(mut self) -> TraceSuite {
+        for PlacedValue { value, place } in std::mem::take(&mut self.items) {
+            if !self.order.is_empty() {
+                let why = "traces are read here: import items by themselves";
+                self.suite.imported.leave_out("items", place, "an item of a dataset", why);
                 continue;
             }
-            let number = suite.rows.len() + 1;
+            let number = self.suite.rows.len() + 1;
             let id =
                 text_at(&value, &["/id"]).map_or_else(|| format!("item-{number}"), str::to_owned);
             let mut trace = Trace { id, ..Trace::default() };
-            trace.input = value.get("input").and_then(plain_text);
-            trace.ground_truth = first(&value, &["/expectedOutput", "/expected_output"])
-                .and_then(plain_text)
-                .map(Value::from);
-            trace.more.extend(
-                first(&value, &["/metadata"])
-                    .map(|metadata| ("metadata".to_owned(), metadata.clone())),
-            );
-            suite.add(trace, &place, imported);
+            trace.input = plain_text(&value["input"]);
+            let expected = first(&value, &["/expectedOutput", "/expected_output"]);
+            trace.ground_truth = expected.and_then(plain_text).map(Value::from);
+            let metadata = first(&value, &["/metadata"]);
+            trace.more.extend(metadata.map(|all| ("metadata".to_owned(), all.clone())));
+            self.suite.add(trace, &place);
         }
         for id in std::mem::take(&mut self.order) {
-            self.trace(&id, suite, imported);
+            self.trace(&id);
         }
+        self.suite
     }
 
-    fn trace(&mut self, id: &str, suite: &mut TraceSuite, imported: &mut ImportedSource) {
+    fn trace(&mut self, id: &str) {
         let observations = self.observations.remove(id).unwrap_or_default();
         let scores = self.scores.remove(id).unwrap_or_default();
-        let PlacedRecord { value, place } = self
-            .traces
-            .remove(id)
-            .unwrap_or(PlacedRecord { value: json!({}), place: SourcePlace::default() });
+        let placed = self.traces.remove(id);
+        let PlacedValue { value, place } = placed.unwrap_or_default();
         let mut spans: Vec<Value> = observations.iter().map(|one| span(one, id)).collect();
         let mut trace = Trace { id: id.to_owned(), scores, ..Trace::default() };
-        trace.input = value.get("input").and_then(plain_text);
-        trace.output = value.get("output").and_then(plain_text);
+        trace.input = plain_text(&value["input"]);
+        trace.output = plain_text(&value["output"]);
         let tags =
             value.get("tags").filter(|tags| tags.as_array().is_some_and(|tags| !tags.is_empty()));
         trace.more.extend(tags.map(|tags| ("tags".to_owned(), tags.clone())));
@@ -159,7 +140,7 @@ impl Export {
             spans.push(root(id, &trace));
         }
         trace.trajectory = Some(json!({"spans": spans}));
-        suite.add(trace, &place, imported);
+        self.suite.add(trace, &place);
     }
 }
 
@@ -174,51 +155,34 @@ fn root(id: &str, trace: &Trace) -> Value {
 
 /// An observation as a span.
 fn span(observation: &Value, trace: &str) -> Value {
-    let mut attributes = Map::new();
-    let mut put = |name: &str, value: Value| _ = attributes.insert(name.to_owned(), value);
     let input = parsed(observation.get("input"));
     let output = parsed(observation.get("output"));
     let kind = text_at(observation, &["/type"]).unwrap_or_default().to_ascii_uppercase();
-    let texts = [("input.value", &input), ("output.value", &output)];
-    match kind.as_str() {
+    let attributes = match kind.as_str() {
         "GENERATION" => {
-            put("openinference.span.kind", Value::from("LLM"));
-            for (name, value, role) in [
-                ("llm.input_messages", &input, "user"),
-                ("llm.output_messages", &output, "assistant"),
-            ] {
-                let mut messages = span_messages(value);
-                if let Some(text) = value.as_str().filter(|_| messages.is_empty()) {
-                    messages.push(json!({"message": {"role": role, "content": text}}));
-                }
-                put(name, Value::Array(messages));
-            }
-            if let Some(cost) = first(
-                observation,
-                &["/calculatedTotalCost", "/totalCost", "/total_cost", "/costDetails/total"],
-            ) {
-                put("llm.cost.total", cost.clone());
-            }
+            let mut attributes = json!({
+                "openinference.span.kind": "LLM",
+                "llm.input_messages": messages_or_text(&input, "user"),
+                "llm.output_messages": messages_or_text(&output, "assistant"),
+            });
+            let costs = ["/calculatedTotalCost", "/totalCost", "/total_cost", "/costDetails/total"];
+            put(&mut attributes, "llm.cost.total", first(observation, &costs).cloned());
+            attributes
         }
-        "TOOL" => {
-            put("openinference.span.kind", Value::from("TOOL"));
-            put("tool.name", observation.get("name").cloned().unwrap_or_default());
-            for (name, value) in texts {
-                put(name, Value::from(as_text(value)));
-            }
-        }
+        "TOOL" => json!({
+            "openinference.span.kind": "TOOL",
+            "tool.name": observation["name"],
+            "input.value": as_text(&input),
+            "output.value": as_text(&output),
+        }),
         _ => {
-            put(
-                "openinference.span.kind",
-                Value::from(if kind == "AGENT" { "AGENT" } else { "CHAIN" }),
-            );
-            for (name, value) in texts {
-                if let Some(text) = plain_text(value) {
-                    put(name, Value::from(text));
-                }
-            }
+            let kind = if kind == "AGENT" { "AGENT" } else { "CHAIN" };
+            let mut attributes = json!({"openinference.span.kind": kind});
+            put(&mut attributes, "input.value", plain_text(&input));
+            put(&mut attributes, "output.value", plain_text(&output));
+            attributes
         }
-    }
+    };
     let failed = text_at(observation, &["/level"]) == Some("ERROR");
     json!({
         "name": text_at(observation, &["/name"]).unwrap_or("observation"),
@@ -229,6 +193,17 @@ fn span(observation: &Value, trace: &str) -> Value {
         "status_code": if failed { "ERROR" } else { "OK" },
         "attributes": attributes,
     })
+}
+
+/// The messages that a value holds; of a text it alone.
+fn messages_or_text(value: &Value, role: &str) -> Vec<Value> {
+    let messages = span_messages(value);
+    match value.as_str() {
+        Some(text) if messages.is_empty() => {
+            vec![json!({"message": {"role": role, "content": text}})]
+        }
+        _ => messages,
+    }
 }
 
 /// A value that some exports write as JSON text.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::messages::{plain_text, span_messages};
-use super::records::{PlacedRecord, all_records, begins};
+use super::records::{TraceRecords, all_records, begins, by_trace};
 use super::suite::{Trace, TraceSuite};
 use crate::imported::{ImportError, ImportedSource, SourcePlace};
-use crate::reading::{as_text, first, has_keys, text_at};
+use crate::reading::{PlacedValue, as_text, first, has_keys, items_in, put, text_at};
 use crate::source::ImportSource;
 
 /// Whether a source holds runs or examples.
@@ -22,20 +22,17 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
     })
 }
 
-/// Reads them.
 pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
-    let mut imported = ImportedSource::default();
-    let mut suite = TraceSuite::new("langsmith");
+    let mut suite = TraceSuite::default();
     let mut examples: BTreeMap<String, Value> = BTreeMap::new();
     let mut runs = Vec::new();
-    let mut records = all_records(source, &mut imported)?;
+    let mut records = all_records(source, &mut suite.imported)?;
     // Some exports wrap their list.
-    if let [PlacedRecord { value, place }] = records.as_slice()
+    if let [PlacedValue { value, place }] = records.as_slice()
         && let Some(Value::Array(list)) = first(value, &["/runs", "/examples"])
     {
-        let wrapped =
-            list.iter().map(|value| PlacedRecord { value: value.clone(), place: place.clone() });
-        records = wrapped.collect();
+        let placed = |value: &Value| PlacedValue { value: value.clone(), place: place.clone() };
+        records = list.iter().map(placed).collect();
     }
     for record in records {
         if record.value.get("run_type").is_some() {
@@ -43,15 +40,11 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         } else if record.value.get("inputs").is_some() {
             let id = text_at(&record.value, &["/id"])
                 .map_or_else(|| format!("example-{}", examples.len() + 1), str::to_owned);
-            imported.count("examples");
+            suite.imported.count("examples");
             examples.insert(id, record.value);
         } else {
-            imported.leave_out(
-                "records",
-                record.place,
-                "a record",
-                "it is neither a run nor an example",
-            );
+            let why = "it is neither a run nor an example";
+            suite.imported.leave_out("records", record.place, "a record", why);
         }
     }
     if runs.is_empty() {
@@ -59,47 +52,32 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
             let mut trace = Trace { id, ..Trace::default() };
             trace.input = example.get("inputs").and_then(plain_text);
             trace.ground_truth = example.get("outputs").and_then(plain_text).map(Value::from);
-            suite.add(trace, &SourcePlace::new(&source.path, 0), &mut imported);
+            suite.add(trace, &SourcePlace::new(&source.path, 0));
         }
-        imported.note("Examples say what is asked and expected, not what was answered: run a target (docs/targets.md).");
+        suite.imported.note("Examples say what is asked and expected, not what was answered: run a target (docs/targets.md).");
     } else {
-        traces(runs, &examples, &mut suite, &mut imported);
+        traces(runs, &examples, &mut suite);
     }
-    suite.finish(&source.path, &mut imported)?;
-    Ok(imported)
+    suite.finish("langsmith", &source.path)
 }
 
 /// A run and the runs that are written inside it.
-fn flatten(record: PlacedRecord, depth: usize, runs: &mut Vec<PlacedRecord>) {
-    let PlacedRecord { mut value, place } = record;
+fn flatten(record: PlacedValue, depth: usize, runs: &mut Vec<PlacedValue>) {
+    let PlacedValue { mut value, place } = record;
     let children = value.as_object_mut().and_then(|run| run.shift_remove("child_runs"));
     if let Some(Value::Array(children)) = children.filter(|_| depth < 100) {
         for child in children {
-            flatten(PlacedRecord { value: child, place: place.clone() }, depth + 1, runs);
+            flatten(PlacedValue { value: child, place: place.clone() }, depth + 1, runs);
         }
     }
-    runs.push(PlacedRecord { value, place });
+    runs.push(PlacedValue { value, place });
 }
 
 /// The runs of each trace as a row.
-fn traces(
-    runs: Vec<PlacedRecord>,
-    examples: &BTreeMap<String, Value>,
-    suite: &mut TraceSuite,
-    imported: &mut ImportedSource,
-) {
-    let mut by_trace: BTreeMap<String, Vec<PlacedRecord>> = BTreeMap::new();
-    let mut order = Vec::new();
-    for run in runs {
-        let id = text_at(&run.value, &["/trace_id", "/id"]).unwrap_or("trace").to_owned();
-        if !by_trace.contains_key(&id) {
-            order.push(id.clone());
-        }
-        imported.count("runs");
-        by_trace.entry(id).or_default().push(run);
-    }
-    for id in order {
-        let Some(runs) = by_trace.remove(&id) else { continue };
+fn traces(runs: Vec<PlacedValue>, examples: &BTreeMap<String, Value>, suite: &mut TraceSuite) {
+    suite.imported.count_all("runs", runs.len());
+    let traces = by_trace(runs, |run| text_at(run, &["/trace_id", "/id"]).unwrap_or("trace"));
+    for TraceRecords { id, records: runs } in traces {
         let root = runs.iter().find(|run| text_at(&run.value, &["/parent_run_id"]).is_none());
         let Some(root) = root.or(runs.first()) else { continue };
         let example = text_at(&root.value, &["/reference_example_id"]);
@@ -115,11 +93,9 @@ fn traces(
         if let Some(error) = first(&root.value, &["/error"]) {
             trace.more.insert("error".to_owned(), Value::from(as_text(error)));
         }
-        let place = root.place.clone();
-        trace.trajectory = Some(
-            json!({"spans": runs.iter().map(|run| span(&run.value, &id)).collect::<Vec<_>>()}),
-        );
-        suite.add(trace, &place, imported);
+        let spans: Vec<Value> = runs.iter().map(|run| span(&run.value, &id)).collect();
+        trace.trajectory = Some(json!({"spans": spans}));
+        suite.add(trace, &root.place);
     }
 }
 
@@ -128,8 +104,7 @@ fn feedback(run: &Value) -> BTreeMap<String, Value> {
     let stats = run.get("feedback_stats").and_then(Value::as_object).into_iter().flatten();
     let means =
         stats.filter_map(|(name, stats)| Some((name.clone(), first(stats, &["/avg"])?.clone())));
-    let list = run.get("feedback").and_then(Value::as_array).into_iter().flatten();
-    let single = list.filter_map(|one| {
+    let single = items_in(run, "feedback").filter_map(|one| {
         let value = first(one, &["/score", "/value"])?;
         Some((text_at(one, &["/key"])?.to_owned(), value.clone()))
     });
@@ -138,61 +113,24 @@ fn feedback(run: &Value) -> BTreeMap<String, Value> {
 
 /// A run as a span.
 fn span(run: &Value, trace: &str) -> Value {
-    let mut attributes = Map::new();
-    let mut put = |name: &str, value: Value| _ = attributes.insert(name.to_owned(), value);
-    match text_at(run, &["/run_type"]).unwrap_or_default() {
+    let attributes = match text_at(run, &["/run_type"]).unwrap_or_default() {
         "llm" => {
-            put("openinference.span.kind", Value::from("LLM"));
-            put(
-                "llm.input_messages",
-                Value::Array(span_messages(run.get("inputs").unwrap_or(&Value::Null))),
-            );
-            put(
-                "llm.output_messages",
-                Value::Array(span_messages(run.get("outputs").unwrap_or(&Value::Null))),
-            );
-            if let Some(cost) = first(run, &["/total_cost"]) {
-                put("llm.cost.total", cost.clone());
-            }
+            let mut attributes = json!({
+                "openinference.span.kind": "LLM",
+                "llm.input_messages": span_messages(&run["inputs"]),
+                "llm.output_messages": span_messages(&run["outputs"]),
+            });
+            put(&mut attributes, "llm.cost.total", first(run, &["/total_cost"]).cloned());
+            attributes
         }
-        "tool" => {
-            put("openinference.span.kind", Value::from("TOOL"));
-            put("tool.name", run.get("name").cloned().unwrap_or_default());
-            let input = first(run, &["/inputs/input", "/inputs"]).map(as_text).unwrap_or_default();
-            put("input.value", Value::from(input));
-            let output = first(
-                run,
-                &[
-                    "/outputs/output/content",
-                    "/outputs/output/kwargs/content",
-                    "/outputs/output",
-                    "/outputs",
-                ],
-            );
-            put(
-                "output.value",
-                Value::from(output.or(run.get("error")).map(as_text).unwrap_or_default()),
-            );
-            if let Some(id) = text_at(
-                run,
-                &[
-                    "/outputs/output/tool_call_id",
-                    "/outputs/output/kwargs/tool_call_id",
-                    "/extra/tool_call_id",
-                ],
-            ) {
-                put("tool_call.id", Value::from(id));
-            }
-        }
+        "tool" => tool_attributes(run),
         _ => {
-            put("openinference.span.kind", Value::from("CHAIN"));
-            for (name, field) in [("input.value", "inputs"), ("output.value", "outputs")] {
-                if let Some(text) = run.get(field).and_then(plain_text) {
-                    put(name, Value::from(text));
-                }
-            }
+            let mut attributes = json!({"openinference.span.kind": "CHAIN"});
+            put(&mut attributes, "input.value", plain_text(&run["inputs"]));
+            put(&mut attributes, "output.value", plain_text(&run["outputs"]));
+            attributes
         }
-    }
+    };
     let failed = first(run, &["/error"]).is_some();
     json!({
         "name": text_at(run, &["/name"]).unwrap_or("run"),
@@ -203,6 +141,30 @@ fn span(run: &Value, trace: &str) -> Value {
         "status_code": if failed { "ERROR" } else { "OK" },
         "attributes": attributes,
     })
+}
+
+fn tool_attributes(run: &Value) -> Value {
+    let input = first(run, &["/inputs/input", "/inputs"]);
+    let outputs = [
+        "/outputs/output/content",
+        "/outputs/output/kwargs/content",
+        "/outputs/output",
+        "/outputs",
+    ];
+    let output = first(run, &outputs).or(run.get("error"));
+    let ids = [
+        "/outputs/output/tool_call_id",
+        "/outputs/output/kwargs/tool_call_id",
+        "/extra/tool_call_id",
+    ];
+    let mut attributes = json!({
+        "openinference.span.kind": "TOOL",
+        "tool.name": run["name"],
+        "input.value": input.map(as_text).unwrap_or_default(),
+        "output.value": output.map(as_text).unwrap_or_default(),
+    });
+    put(&mut attributes, "tool_call.id", text_at(run, &ids));
+    attributes
 }
 
 /// A date, which is in UTC where it does not say.

@@ -1,8 +1,8 @@
 //! Messages of `LangChain`, `LangSmith` and `Langfuse` as attributes of spans.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::reading::{as_text, first, text_at};
+use crate::reading::{as_text, content_text, first, items_in, put, text_at};
 
 /// The messages of a request or a reply, as attributes of `OpenInference`.
 pub(super) fn span_messages(value: &Value) -> Vec<Value> {
@@ -34,13 +34,9 @@ fn gather(value: &Value, depth: usize, found: &mut Vec<Value>) {
 
 /// One message, if it is one: with a role, or as `LangChain` writes it.
 fn message(value: &Value) -> Option<Value> {
-    let inner = value
-        .get("kwargs")
-        .filter(|inner| inner.is_object())
-        .or_else(|| value.get("data").filter(|data| data.is_object()))
-        .unwrap_or(value);
-    let constructor =
-        value.get("id").and_then(Value::as_array).and_then(|path| path.last()?.as_str());
+    let own = |name: &str| value.get(name).filter(|inner| inner.is_object());
+    let inner = own("kwargs").or_else(|| own("data")).unwrap_or(value);
+    let constructor = items_in(value, "id").next_back().and_then(Value::as_str);
     let said = text_at(value, &["/role"])
         .or_else(|| text_at(inner, &["/role", "/type"]))
         .or_else(|| text_at(value, &["/type"]));
@@ -56,16 +52,11 @@ fn message(value: &Value) -> Option<Value> {
     if content.is_none() && calls.is_empty() {
         return None;
     }
-    let mut message = Map::new();
-    message.insert("role".to_owned(), Value::from(role));
-    message.insert("content".to_owned(), Value::from(content.map(text_of).unwrap_or_default()));
-    if !calls.is_empty() {
-        message.insert("tool_calls".to_owned(), Value::Array(calls));
-    }
-    if let Some(id) = text_at(inner, &["/tool_call_id"]) {
-        message.insert("tool_call_id".to_owned(), Value::from(id));
-    }
-    Some(Value::Object(message))
+    let content = content.map(|content| content_text(content, " ")).unwrap_or_default();
+    let mut message = json!({"role": role, "content": content});
+    put(&mut message, "tool_calls", Some(calls).filter(|calls| !calls.is_empty()));
+    put(&mut message, "tool_call_id", text_at(inner, &["/tool_call_id"]));
+    Some(message)
 }
 
 fn tool_calls(message: &Value) -> Vec<Value> {
@@ -80,17 +71,6 @@ fn tool_calls(message: &Value) -> Vec<Value> {
         )
     };
     list.into_iter().flatten().filter_map(call).collect()
-}
-
-/// The text of a content: of parts their texts.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
-            texts.collect::<Vec<_>>().join(" ")
-        }
-        other => as_text(other),
-    }
 }
 
 /// What people would call the question or the answer in the input or output of a run: a text, the only text of an object,

@@ -1,13 +1,11 @@
 //! Spans: OTLP JSON, lines of it, or lists of spans with the attributes of `OpenInference`.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use super::records::{PlacedRecord, all_records, begins};
+use super::records::{TraceRecords, all_records, begins, by_trace};
 use super::suite::{Trace, TraceSuite};
-use crate::imported::{ImportError, ImportedSource, SourcePlace};
-use crate::reading::{as_text, has_keys, text_at};
+use crate::imported::{ImportError, ImportedSource};
+use crate::reading::{PlacedValue, as_text, has_keys, items_in, text_at};
 use crate::source::ImportSource;
 use evalrs_trajectory::spans_in;
 
@@ -24,44 +22,31 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
 
 /// Reads them: each trace is a row.
 pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
-    let mut imported = ImportedSource::default();
-    let mut suite = TraceSuite::new("traces");
-    let mut traces: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    let mut order: Vec<String> = Vec::new();
-    let mut places: BTreeMap<String, SourcePlace> = BTreeMap::new();
-    for PlacedRecord { value, place } in all_records(source, &mut imported)? {
+    let mut suite = TraceSuite::default();
+    let mut all = Vec::new();
+    for PlacedValue { value, place } in all_records(source, &mut suite.imported)? {
         let spans = spans_in(&value);
         if spans.is_empty() {
-            imported.leave_out("records", place.clone(), "a record", "it holds no span");
+            suite.imported.leave_out("records", place.clone(), "a record", "it holds no span");
         }
         for span in spans {
-            let id =
-                text_at(span, &["/traceId", "/trace_id", "/context/trace_id", "/context/traceId"])
-                    .unwrap_or("trace");
-            if !traces.contains_key(id) {
-                order.push(id.to_owned());
-                places.insert(id.to_owned(), place.clone());
-            }
-            traces.entry(id.to_owned()).or_default().push(span.clone());
-            imported.count("spans");
+            all.push(PlacedValue { value: span.clone(), place: place.clone() });
+            suite.imported.count("spans");
         }
     }
-    for id in order {
-        let Some(spans) = traces.remove(&id) else { continue };
-        let place = places.remove(&id).unwrap_or_default();
+    let ids = ["/traceId", "/trace_id", "/context/trace_id", "/context/traceId"];
+    for TraceRecords { id, records } in by_trace(all, |span| text_at(span, &ids).unwrap_or("trace"))
+    {
+        let Some(place) = records.first().map(|span| span.place.clone()) else { continue };
+        let spans: Vec<Value> = records.into_iter().map(|span| span.value).collect();
         let mut trace = Trace { id, ..Trace::default() };
-        for event in spans.iter().flat_map(events) {
+        for event in spans.iter().flat_map(|span| items_in(span, "events")) {
             score(event, &mut trace);
         }
         trace.trajectory = Some(json!({"spans": spans}));
-        suite.add(trace, &place, &mut imported);
+        suite.add(trace, &place);
     }
-    suite.finish(&source.path, &mut imported)?;
-    Ok(imported)
-}
-
-fn events(span: &Value) -> impl Iterator<Item = &Value> {
-    span.get("events").and_then(Value::as_array).into_iter().flatten()
+    suite.finish("traces", &source.path)
 }
 
 /// Takes over an evaluation that stands beside the trace.

@@ -1,10 +1,12 @@
 //! The records of the files of a source: which files there are, and what stands where in them.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::imported::{ImportError, ImportedSource, SourcePlace};
-use crate::reading::{self, Record};
-use crate::source::{HEAD, ImportSource};
+use crate::reading::{self, PlacedValue};
+use crate::source::ImportSource;
 use evalrs_base::file_path::join;
 
 /// How deep folders are looked through, and how many files of them are read.
@@ -42,41 +44,49 @@ pub(super) fn begins(source: &ImportSource<'_>, is_own: fn(&str) -> bool) -> boo
     if !source.is_folder() {
         return is_own(&reading::head(source));
     }
-    json_files(source).iter().take(200).any(|path| {
-        source.bytes(path).is_ok_and(|bytes| {
-            let head = bytes.get(..HEAD).unwrap_or(&bytes);
-            is_own(&String::from_utf8_lossy(head))
-        })
-    })
+    json_files(source).iter().take(200).any(|path| source.begins(path, is_own))
 }
 
 /// The records of all files of a source; a file that cannot be read is told unless it is the only one.
 pub(super) fn all_records(
     source: &ImportSource<'_>,
     imported: &mut ImportedSource,
-) -> Result<Vec<PlacedRecord>, ImportError> {
+) -> Result<Vec<PlacedValue>, ImportError> {
     let mut all = Vec::new();
     let paths = json_files(source);
     for path in &paths {
         let read = reading::text(source, path).and_then(|text| reading::records(path, &text));
         match read {
-            Ok(records) => all.extend(records.into_iter().map(|Record { value, line }| {
-                PlacedRecord { value, place: SourcePlace::new(path, line) }
-            })),
+            Ok(records) => all.extend(records),
             Err(error) if paths.len() == 1 => return Err(error),
-            Err(_) => imported.leave_out(
-                "files",
-                SourcePlace::new(path, 0),
-                "a file",
-                "it is not JSON, nor lines of it",
-            ),
+            Err(_) => {
+                let why = "it is not JSON, nor lines of it";
+                imported.leave_out("files", SourcePlace::new(path, 0), "a file", why);
+            }
         }
     }
     Ok(all)
 }
 
-/// A record and where it stands.
-pub(super) struct PlacedRecord {
-    pub value: Value,
-    pub place: SourcePlace,
+pub(super) struct TraceRecords {
+    pub id: String,
+    pub records: Vec<PlacedValue>,
+}
+
+/// Records by the traces that `id_of` says they are of, in the order in which these are met.
+pub(super) fn by_trace(
+    records: Vec<PlacedValue>,
+    id_of: impl Fn(&Value) -> &str,
+) -> Vec<TraceRecords> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut traces: Vec<TraceRecords> = Vec::new();
+    for record in records {
+        let id = id_of(&record.value);
+        let at = *places.entry(id.to_owned()).or_insert_with(|| {
+            traces.push(TraceRecords { id: id.to_owned(), records: Vec::new() });
+            traces.len() - 1
+        });
+        traces[at].records.push(record);
+    }
+    traces
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
-use crate::reading::GivenNames;
+use crate::graders::{answered, is_score, recorded_score};
+use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
+use crate::reading::{GivenNames, put};
 use evalrs_trajectory as trajectory;
 
 /// A trace to be written as a row.
@@ -24,8 +24,9 @@ pub(super) struct Trace {
 }
 
 /// Makes a suite of traces.
+#[derive(Default)]
 pub(super) struct TraceSuite {
-    name: String,
+    pub imported: ImportedSource,
     pub rows: Vec<Value>,
     names: GivenNames,
     /// The names of scores in rows.
@@ -36,136 +37,86 @@ pub(super) struct TraceSuite {
 }
 
 impl TraceSuite {
-    pub(super) fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            rows: Vec::new(),
-            names: GivenNames::default(),
-            keys: BTreeMap::new(),
-            scores: BTreeMap::new(),
-            trials: BTreeMap::new(),
-        }
-    }
-
     /// Adds a trace. What was asked and answered is read off the trajectory where the trace does not say it.
-    pub(super) fn add(&mut self, trace: Trace, place: &SourcePlace, imported: &mut ImportedSource) {
-        let read = trace.trajectory.as_ref().map(|value| trajectory::read(value, None));
+    pub(super) fn add(&mut self, trace: Trace, place: &SourcePlace) {
+        let read = trace.trajectory.as_ref().map(|value| trajectory::read(value, None)).transpose();
         let trajectory = match read {
-            Some(Ok(trajectory)) => Some(trajectory),
-            Some(Err(problem)) => {
-                imported.leave_out(
-                    "traces",
-                    place.clone(),
-                    format!("trace `{}`", trace.id),
-                    problem.to_string(),
-                );
+            Ok(trajectory) => trajectory,
+            Err(problem) => {
+                let what = format!("trace `{}`", trace.id);
+                self.imported.leave_out("traces", place.clone(), what, problem.to_string());
                 return;
             }
-            None => None,
         };
-        let asked = || trajectory.as_ref().and_then(|all| all.first_question().map(str::to_owned));
-        let answered = || trajectory.as_ref().and_then(|all| all.final_output().map(str::to_owned));
-        let output = trace.output.or_else(answered);
-        let mut row = Map::new();
-        row.insert("id".to_owned(), Value::from(trace.id.as_str()));
+        let read = trajectory.as_ref();
+        let input = trace.input.or_else(|| Some(read?.first_question()?.to_owned()));
+        let output = trace.output.or_else(|| Some(read?.final_output()?.to_owned()));
+        let mut row = json!({"id": trace.id});
         let run = format!("{}\n{}", trace.id, trace.model.as_deref().unwrap_or_default());
         let trial = self.trials.entry(run).or_default();
-        if *trial > 0 {
-            row.insert("trial".to_owned(), Value::from(*trial));
-        }
+        put(&mut row, "trial", Some(*trial).filter(|trial| *trial > 0));
         *trial += 1;
-        row.extend(trace.model.map(|model| ("model".to_owned(), Value::from(model))));
-        row.insert("input".to_owned(), Value::from(trace.input.or_else(asked).unwrap_or_default()));
-        row.extend(trace.ground_truth.map(|truth| ("ground_truth".to_owned(), truth)));
-        let has_output = output.is_some() || trajectory.is_none();
-        if has_output {
-            row.insert("output".to_owned(), output.map_or(Value::Null, Value::from));
+        put(&mut row, "model", trace.model);
+        row["input"] = json!(input.unwrap_or_default());
+        put(&mut row, "ground_truth", trace.ground_truth);
+        if output.is_some() || trajectory.is_none() {
+            row["output"] = json!(output);
         }
         if let Some(trajectory) = trajectory.filter(|trajectory| !trajectory.is_empty()) {
-            *imported.mapped.entry("messages").or_default() += trajectory.messages(true).count();
-            row.extend(trace.trajectory.map(|value| ("trajectory".to_owned(), value)));
+            self.imported.count_all("messages", trajectory.messages(true).count());
+            put(&mut row, "trajectory", trace.trajectory);
         }
         if !trace.scores.is_empty() {
-            row.insert("scores".to_owned(), self.scores_of(trace.scores, imported));
+            row["scores"] = self.scores_of(trace.scores);
         }
-        row.extend(trace.more);
-        imported.count("traces");
-        self.rows.push(Value::Object(row));
+        for (name, value) in trace.more {
+            row[name] = value;
+        }
+        self.imported.count("traces");
+        self.rows.push(row);
     }
 
-    fn scores_of(
-        &mut self,
-        scores: BTreeMap<String, Value>,
-        imported: &mut ImportedSource,
-    ) -> Value {
-        let mut kept = Map::new();
+    fn scores_of(&mut self, scores: BTreeMap<String, Value>) -> Value {
+        let mut kept = json!({});
         for (name, value) in scores {
-            let key = match self.keys.get(&name) {
-                Some(key) => key.clone(),
-                None => {
-                    let key = self.names.give(&name);
-                    self.keys.insert(name, key.clone());
-                    key
-                }
-            };
-            let in_range = value.is_boolean()
-                || value.as_f64().is_some_and(|score| (0.0..=1.0).contains(&score));
-            *self.scores.entry(key.clone()).or_insert(true) &= in_range;
-            imported.count("scores");
-            kept.insert(key, value);
+            let key = self.keys.entry(name).or_insert_with_key(|name| self.names.give(name));
+            *self.scores.entry(key.clone()).or_insert(true) &= is_score(&value);
+            self.imported.count("scores");
+            kept[key.as_str()] = value;
         }
-        Value::Object(kept)
+        kept
     }
 
-    /// The suite, unless there is no trace.
-    pub(super) fn finish(
-        self,
-        source: &str,
-        imported: &mut ImportedSource,
-    ) -> Result<(), ImportError> {
-        if self.rows.is_empty() {
+    /// The suite `name`, unless there is no trace.
+    pub(super) fn finish(self, name: &str, source: &str) -> Result<ImportedSource, ImportError> {
+        let Self { mut imported, rows, scores, .. } = self;
+        if rows.is_empty() {
             let message = format!("there is no trace in `{source}`");
-            let why =
-                imported.not_mapped.first().map(|part| format!("{}: {}", part.what, part.reason));
-            return Err(ImportError::unreadable(
-                message,
-                why.unwrap_or_else(|| "name an export that holds some".to_owned()),
-            ));
+            return Err(imported.nothing_mapped(message, "name an export that holds some"));
         }
         let mut graders = Map::new();
-        for (key, can_be_taken) in &self.scores {
+        for (key, can_be_taken) in &scores {
             if *can_be_taken {
-                let grader = json!({"kind": "tool", "function": "recorded_score", "config": {"path": format!("scores.{key}")}, "only": format!("has(row.scores.{key})")});
+                let mut grader = recorded_score(json!({"path": format!("scores.{key}")}));
+                grader["only"] = json!(format!("has(row.scores.{key})"));
                 graders.insert(format!("{key}_recorded"), grader);
             } else {
+                let place = SourcePlace::new(source, 0);
                 let reason = format!(
                     "some of its values are not numbers from 0 to 1: add `recorded_score` with `path: scores.{key}` and a `scale` or a `map`"
                 );
-                imported.leave_out(
-                    "scorers",
-                    SourcePlace::new(source, 0),
-                    format!("the scores `{key}`"),
-                    reason,
-                );
+                imported.leave_out("scorers", place, format!("the scores `{key}`"), reason);
             }
         }
         if graders.is_empty() {
             imported.note("The source says no score, so the suite only asks whether there is an answer, and whether a tool failed: add graders (docs/suite.md#graders).");
-            graders.insert("answered".to_owned(), json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"}));
-            if self.rows.iter().any(|row| row.get("trajectory").is_some()) {
-                graders.insert(
-                    "no_tool_errors".to_owned(),
-                    json!({"kind": "tool", "function": "no_tool_errors"}),
-                );
+            graders.insert("answered".to_owned(), answered("final_output"));
+            if rows.iter().any(|row| row.get("trajectory").is_some()) {
+                let failed = json!({"kind": "tool", "function": "no_tool_errors"});
+                graders.insert("no_tool_errors".to_owned(), failed);
             }
         }
-        let suite = json!({"name": self.name, "graders": graders});
-        imported.suites.push(ImportedSuite {
-            file: ONLY_SUITE.to_owned(),
-            suite,
-            rows: self.rows,
-            ..ImportedSuite::default()
-        });
-        Ok(())
+        imported.add_suite(ONLY_SUITE, json!({"name": name, "graders": graders}), rows);
+        Ok(imported)
     }
 }
