@@ -110,6 +110,7 @@ impl ApiError {
     }
 
     /// This went wrong here.
+    #[expect(clippy::needless_pass_by_value, reason = "it is the end of an error")]
     pub(super) fn failed(error: impl ToString) -> Self {
         Self::internal(error.to_string())
     }

@@ -22,6 +22,7 @@ pub(super) struct Jobs {
     jobs: Mutex<VecDeque<Arc<EvaluationJob>>>,
 }
 
+#[derive(Default)]
 pub(super) struct EvaluationJob {
     pub id: String,
     pub suite: String,
@@ -55,7 +56,7 @@ impl Jobs {
         if jobs.iter().any(|job| job.is_under_way()) {
             return None;
         }
-        let job = Arc::new(EvaluationJob::new(id, suite, true));
+        let job = Arc::new(EvaluationJob { id, suite, is_own: true, ..EvaluationJob::default() });
         jobs.truncate(MOST_ENDED);
         jobs.push_front(Arc::clone(&job));
         Some(job)
@@ -63,7 +64,7 @@ impl Jobs {
 
     /// Follows the session of somebody else that has this id.
     pub(crate) fn follow(&self, id: String, suite: String) -> Arc<EvaluationJob> {
-        let job = Arc::new(EvaluationJob::new(id, suite, false));
+        let job = Arc::new(EvaluationJob { id, suite, ..EvaluationJob::default() });
         locked(&self.jobs).push_front(Arc::clone(&job));
         job
     }
@@ -95,17 +96,6 @@ impl Jobs {
 }
 
 impl EvaluationJob {
-    fn new(id: String, suite: String, is_own: bool) -> Self {
-        Self {
-            id,
-            suite,
-            stop: Arc::new(Notify::new()),
-            is_own,
-            log: Mutex::new(EventLog::default()),
-            changed: Notify::new(),
-        }
-    }
-
     pub(crate) fn note_record(&self) {
         self.tell("recorded", &json!({"format": 2, "event": "recorded"}));
     }

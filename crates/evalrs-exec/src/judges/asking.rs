@@ -47,14 +47,9 @@ impl<'a> AskedAction<'a> {
         verbosity: u8,
     ) -> Self {
         let entered = RefCell::new(Some(entered));
-        Self {
-            launch,
-            endpoints,
-            entered,
-            until: Cell::new(None),
-            requests: Cell::new(0),
-            verbosity,
-        }
+        let until = Cell::new(None);
+        let requests = Cell::new(0);
+        Self { launch, endpoints, entered, until, requests, verbosity }
     }
 
     /// Waits for the right to send one request; `last` is what came of the attempt before.

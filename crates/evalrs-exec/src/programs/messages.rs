@@ -2,6 +2,8 @@
 //!
 //! Pure. Texts lose their secrets here, before anything of them is cut or kept.
 
+use std::io::Write;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -137,11 +139,8 @@ pub(super) fn load_line(start: &Start, stripper: &[String]) -> String {
 
 /// Adds the line of a request to what is to be written. `input` is compact JSON.
 pub(super) fn write_request(id: u64, input: &str, to: &mut Vec<u8>) {
-    to.extend_from_slice(b"{\"id\":");
-    to.extend_from_slice(id.to_string().as_bytes());
-    to.extend_from_slice(b",\"input\":");
-    to.extend_from_slice(input.as_bytes());
-    to.extend_from_slice(b"}\n");
+    // Writing to a vector cannot fail.
+    let _ = writeln!(to, r#"{{"id":{id},"input":{input}}}"#);
 }
 
 /// The outcome of a result, which is checked. `stderr` has no secrets any more.

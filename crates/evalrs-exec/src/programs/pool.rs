@@ -306,13 +306,12 @@ impl BusyWorker<'_> {
         };
         let stderr = self.worker.stderr(&self.pool.start);
         let now = Instant::now();
-        let limit = self.limit;
         let mut jobs: Vec<PoolRequest> =
             std::mem::take(&mut self.unanswered).into_values().collect();
         let was_alone = jobs.len() == 1;
         // Of requests that overlap, those that were just sent are not to blame for the silence.
         let is_suspect = |sent: &PoolRequest| {
-            !(self.overlaps && fault == Fault::Silent) || sent.at + limit <= now
+            !(self.overlaps && fault == Fault::Silent) || sent.at + self.limit <= now
         };
         for sent in &mut jobs {
             let is_guilty = was_alone && (sent.job.is_alone || fault == Fault::Silent);
