@@ -116,6 +116,8 @@ impl RunRequest {
 /// Begins to evaluate a suite.
 #[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = RunRequest, responses(
     (status = 202, body = Envelope<BegunRun>, headers(("Location" = String))),
+    (status = 400, body = ErrorEnvelope),
+    (status = 403, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
     (status = 409, body = ErrorEnvelope),
     (status = 422, body = ErrorEnvelope),
@@ -197,6 +199,7 @@ fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
 /// Stops an evaluation. A record is never deleted.
 #[utoipa::path(delete, path = "/api/runs/{id}", tag = "runs", params(("id" = String, Path)), responses(
     (status = 200, body = Envelope<StoppedRun>),
+    (status = 403, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
     (status = 409, body = ErrorEnvelope),
 ))]

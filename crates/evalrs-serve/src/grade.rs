@@ -43,6 +43,8 @@ pub(super) struct ToGrade {
 /// Grades a submission.
 #[utoipa::path(post, path = "/api/grade", tag = "registry", request_body = ToGrade, responses(
     (status = 200, body = Envelope<GradeView>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 403, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
     (status = 422, body = ErrorEnvelope),
 ))]

@@ -34,6 +34,7 @@ struct WithOrigin {
 /// Shows the runs of a suite over time, as `evalrs history --json` does.
 #[utoipa::path(get, path = "/api/history", tag = "suites", params(HistoryQuery), responses(
     (status = 200, body = Envelope<Value>),
+    (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_history(

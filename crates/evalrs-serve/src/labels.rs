@@ -125,6 +125,8 @@ pub(super) struct LabelPlace {
 #[utoipa::path(put, path = "/api/suites/{name}/labels/{sample}", tag = "suites",
     params(("name" = String, Path), ("sample" = String, Path)), request_body = GivenLabel, responses(
     (status = 200, body = Envelope<LabelResult>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 403, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
     (status = 409, body = ErrorEnvelope),
     (status = 422, body = ErrorEnvelope),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-/// What may be answered instead of data, whatever was asked: operations do not declare it.
+/// What may be answered instead of data, whatever was asked.
 const REFUSALS: &[(&str, &str)] = &[
     ("400", "The request cannot be read"),
     ("401", "The token is missing or wrong"),
@@ -63,7 +63,7 @@ fn complete(operation: &mut Value) {
     for status in refusals {
         responses.entry(status).or_insert_with(|| {
             let schema = json!({"$ref": "#/components/schemas/ErrorEnvelope"});
-            json!({"description": "", "content": {"application/json": {"schema": schema}}})
+            json!({"content": {"application/json": {"schema": schema}}})
         });
     }
     for (status, response) in responses.iter_mut() {

@@ -117,6 +117,7 @@ pub(super) struct GraderList {
 /// Lists the graders.
 #[utoipa::path(get, path = "/api/graders", tag = "registry", params(ListPage), responses(
     (status = 200, body = Envelope<GraderList>),
+    (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_graders(
     State(served): State<Arc<ServedWorkspace>>,
@@ -187,6 +188,7 @@ macro_rules! registry_routes {
         #[doc = concat!("Lists the ", stringify!($field), ".")]
         #[utoipa::path(get, path = $path, tag = "registry", params(ListPage), responses(
                                                     (status = 200, body = Envelope<$list_type>),
+                                                    (status = 400, body = ErrorEnvelope),
                                                 ))]
         pub(super) async fn $list(Params(page): Params<ListPage>) -> ApiAnswer<$list_type> {
             let all = $all();

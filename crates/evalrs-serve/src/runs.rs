@@ -86,6 +86,7 @@ pub(super) async fn meta(State(served): State<Arc<ServedWorkspace>>) -> ApiAnswe
 /// Lists runs, the newest first.
 #[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery, ListPage), responses(
     (status = 200, body = Envelope<RunList>),
+    (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_runs(
     State(served): State<Arc<ServedWorkspace>>,
@@ -175,6 +176,7 @@ pub(super) struct DiffQuery {
 /// Compares two runs, as `evalrs diff --json` does.
 #[utoipa::path(get, path = "/api/diff", tag = "runs", params(DiffQuery), responses(
     (status = 200, body = Envelope<Value>),
+    (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn diff(

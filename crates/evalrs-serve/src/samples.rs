@@ -35,6 +35,7 @@ pub(super) struct SampleList {
 #[utoipa::path(get, path = "/api/runs/{id}/samples", tag = "runs",
     params(("id" = String, Path), RowQuery, ListPage), responses(
     (status = 200, body = Envelope<SampleList>),
+    (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_samples(
@@ -120,6 +121,7 @@ pub(super) struct CaseQuery {
 #[utoipa::path(get, path = "/api/runs/{id}/samples/{sample}", tag = "runs",
     params(("id" = String, Path), ("sample" = String, Path), CaseQuery, RowQuery), responses(
     (status = 200, body = Envelope<CaseView>),
+    (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_sample(

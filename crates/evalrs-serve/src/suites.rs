@@ -127,6 +127,7 @@ fn details(
 /// Lists the suites that are served.
 #[utoipa::path(get, path = "/api/suites", tag = "suites", params(ListPage), responses(
     (status = 200, body = Envelope<SuiteList>),
+    (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_suites(
     State(served): State<Arc<ServedWorkspace>>,
