@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::shown::{Concurrency, ShownStatus, ToldStatuses, late_reason, reason};
-use super::limit::{EndpointLimits, Hindrance, Landing, Ticket};
+use super::limit::{EndpointLimits, Hindrance, RequestLanding, Ticket};
 use super::pause::Pause;
 use super::window::Why;
 use crate::breaker::EndedAction;
@@ -403,7 +403,7 @@ impl RequestSlot<'_> {
     /// that it really used.
     pub(crate) fn landed(self, status: Option<u16>, pause: &Pause, used: Option<u64>) {
         let status = status.unwrap_or_default();
-        self.land(Landing::of(status), status, &reason(status), pause, used);
+        self.land(status, &reason(status), pause, used);
     }
 
     /// The request failed; `retries` are left.
@@ -425,17 +425,11 @@ impl RequestSlot<'_> {
     /// No reply came in time, as `why` says of the endpoint. So fewer requests are sent at once: what is asked of a server
     /// at once is late together.
     pub(crate) fn timed_out(self, why: &str) {
-        self.land(Landing::Overloaded, 0, why, &Pause::default(), None);
+        self.land(408, why, &Pause::default(), None);
     }
 
-    fn land(
-        mut self,
-        landing: Landing,
-        status: u16,
-        reason: &str,
-        pause: &Pause,
-        used: Option<u64>,
-    ) {
+    fn land(mut self, status: u16, reason: &str, pause: &Pause, used: Option<u64>) {
+        let landing = RequestLanding::of(status);
         let now = self.endpoints.now();
         let mut state = self.endpoints.state.borrow_mut();
         let open = &mut state.open[self.id.0];
@@ -443,7 +437,7 @@ impl RequestSlot<'_> {
         if let Some(ticket) = self.ticket.take() {
             open.limits.landed(ticket, landing, used);
         }
-        let was_refused = landing != Landing::Answered;
+        let was_refused = landing != RequestLanding::Answered;
         let at_once = open.limits.at_once().0;
         if at_once != before {
             open.concurrency = Some(Concurrency::new(before, at_once, reason));

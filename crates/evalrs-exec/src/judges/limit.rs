@@ -47,7 +47,7 @@ pub(crate) enum Hindrance {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Landing {
+pub(crate) enum RequestLanding {
     Answered,
     /// The server has too much to do: 429, 503 or 529, or no answer in time (408, 504).
     Overloaded,
@@ -55,7 +55,7 @@ pub(crate) enum Landing {
     Failed,
 }
 
-impl Landing {
+impl RequestLanding {
     pub(super) fn of(status: u16) -> Self {
         match status {
             200..=299 => Self::Answered,
@@ -109,7 +109,7 @@ impl EndpointLimits {
 
     /// A request landed; `used` is what it really used, where that is known.
     #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up")]
-    pub(super) fn landed(&mut self, ticket: Ticket, landing: Landing, used: Option<u64>) {
+    pub(super) fn landed(&mut self, ticket: Ticket, landing: RequestLanding, used: Option<u64>) {
         self.under_way = self.under_way.saturating_sub(1);
         if let Some(used) = used {
             self.window.correct(ticket.in_window, used);
@@ -117,25 +117,25 @@ impl EndpointLimits {
         // What was sent before the last change of the limit tells of the limit before it.
         let is_of_round = ticket.number >= self.round;
         match landing {
-            Landing::Overloaded if is_of_round => {
+            RequestLanding::Overloaded if is_of_round => {
                 self.limit = (self.limit / 2).max(1);
                 self.answers = 0;
                 self.round = self.admitted;
             }
-            Landing::Answered if is_of_round && self.limit < self.settings.most => {
+            RequestLanding::Answered if is_of_round && self.limit < self.settings.most => {
                 self.answers += 1;
                 if self.answers >= self.limit {
                     self.limit += 1;
                     self.answers = 0;
                 }
             }
-            Landing::Answered | Landing::Overloaded | Landing::Failed => {}
+            RequestLanding::Answered | RequestLanding::Overloaded | RequestLanding::Failed => {}
         }
     }
 
     /// A request will not land any more: whoever sent it has given up.
     pub(crate) fn abandoned(&mut self, ticket: Ticket) {
-        self.landed(ticket, Landing::Failed, None);
+        self.landed(ticket, RequestLanding::Failed, None);
     }
 
     /// Nothing is admitted before `moment`. An earlier one does not shorten a pause.

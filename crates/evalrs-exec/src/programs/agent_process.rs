@@ -15,7 +15,7 @@ use tokio::select;
 use tokio::time::{sleep, timeout};
 
 use super::command::{self, Surroundings, unloadable};
-use super::endings::Ending;
+use super::endings::ProcessEnding;
 use super::executor::ProgramExecutor;
 use super::group::Group;
 use super::printed::StderrPrinter;
@@ -102,7 +102,7 @@ impl ProgramExecutor {
             }
         };
         let timed_out = read.is_err();
-        let wrote_too_much = matches!(read, Ok(Read::TooMuch));
+        let wrote_too_much = matches!(read, Ok(OutputEnd::TooMuch));
         let ending = {
             let mut ending = pin!(end(&mut child, &group, timed_out || wrote_too_much));
             let mut draining = pin!(drain(stdout));
@@ -132,25 +132,29 @@ impl ProgramExecutor {
         Ok(AgentEnd {
             exit: AgentExit { code: ending.map(exit_code), timed_out },
             stderr,
-            said: ending.map_or_else(|| "was still running".to_owned(), Ending::said),
+            said: ending.map_or_else(|| "was still running".to_owned(), ProcessEnding::said),
             wrote_too_much,
         })
     }
 }
 
 /// The code of an ending, as shells tell it.
-fn exit_code(ending: Ending) -> i32 {
+fn exit_code(ending: ProcessEnding) -> i32 {
     match ending {
-        Ending::Exit(code) => code,
-        Ending::Signal(signal) => 128 + signal,
+        ProcessEnding::Exit(code) => code,
+        ProcessEnding::Signal(signal) => 128 + signal,
     }
 }
 
 /// Waits for a process to end, and sees to it that it does. None if it was still running a moment after its result: its
 /// exit says nothing then.
-async fn end(child: &mut Child, group: &Group, is_late: bool) -> std::io::Result<Option<Ending>> {
+async fn end(
+    child: &mut Child,
+    group: &Group,
+    is_late: bool,
+) -> std::io::Result<Option<ProcessEnding>> {
     if !is_late && let Ok(status) = timeout(TO_END, child.wait()).await {
-        return status.map(|status| Some(Ending::of(status, false)));
+        return status.map(|status| Some(ProcessEnding::of(status, false)));
     }
     group.terminate();
     let status = match timeout(TO_OBEY, child.wait()).await {
@@ -160,7 +164,7 @@ async fn end(child: &mut Child, group: &Group, is_late: bool) -> std::io::Result
             child.wait().await
         }
     };
-    let ending = status.map(|status| Ending::of(status, false))?;
+    let ending = status.map(|status| ProcessEnding::of(status, false))?;
     Ok(is_late.then_some(ending))
 }
 
@@ -171,7 +175,7 @@ async fn drain(stdout: Option<ChildStdout>) {
     while stdout.read(&mut chunk).await.is_ok_and(|count| count > 0) {}
 }
 
-enum Read {
+enum OutputEnd {
     /// At the end of the output, or when no more lines were wanted.
     End,
     TooMuch,
@@ -188,8 +192,8 @@ struct LineReading<'a> {
 impl LineReading<'_> {
     /// Reads until the end, until no more is wanted, or until a moment after the process has ended: children that it left
     /// behind may hold its output open.
-    async fn read(&mut self, stdout: Option<&mut ChildStdout>, child: &mut Child) -> Read {
-        let Some(stdout) = stdout else { return Read::End };
+    async fn read(&mut self, stdout: Option<&mut ChildStdout>, child: &mut Child) -> OutputEnd {
+        let Some(stdout) = stdout else { return OutputEnd::End };
         let mut chunk = vec![0; 1 << 16];
         let mut grace = pin!(async {
             let _ = child.wait().await;
@@ -203,14 +207,14 @@ impl LineReading<'_> {
             };
             if count == 0 {
                 self.finish();
-                return Read::End;
+                return OutputEnd::End;
             }
             self.bytes += count;
             if self.bytes > MOST_OUTPUT {
-                return Read::TooMuch;
+                return OutputEnd::TooMuch;
             }
             if self.take(&chunk[..count]).is_break() {
-                return Read::End;
+                return OutputEnd::End;
             }
         }
     }

@@ -13,12 +13,12 @@ use evalrs_model::spec::Role;
 const IN_MESSAGE: usize = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum ProcessEnding {
     Exit(i32),
     Signal(i32),
 }
 
-impl Ending {
+impl ProcessEnding {
     /// The ending that a status tells of. Bubblewrap passes signals on as shells do, as codes above 128.
     pub(super) fn of(status: ExitStatus, is_sandboxed: bool) -> Self {
         match (status.code(), signal_of(status)) {
@@ -76,15 +76,15 @@ pub(super) fn who(role: Role) -> &'static str {
 }
 
 /// The failure of an executable that ended otherwise than with code 0. `stderr` has no secrets any more.
-pub(super) fn failure(start: &Start, ending: Ending, stderr: Option<String>) -> Failure {
+pub(super) fn failure(start: &Start, ending: ProcessEnding, stderr: Option<String>) -> Failure {
     let who = who(start.spec.role);
     let (kind, message) = match ending {
-        Ending::Exit(_) => {
+        ProcessEnding::Exit(_) => {
             let stderr = stderr.as_deref().map_or("No error output", str::trim);
             let said = ending.said();
             (FailureKind::Exit, format!("{who} {said}: {}", tail::last(stderr, IN_MESSAGE)))
         }
-        Ending::Signal(_) => (FailureKind::Killed, format!("{who} {}", ending.said())),
+        ProcessEnding::Signal(_) => (FailureKind::Killed, format!("{who} {}", ending.said())),
     };
     Failure { stderr, ..Failure::new(kind, message) }
 }

@@ -14,7 +14,7 @@ use tokio::select;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::command::{self, Interpreter, Surroundings, changed_meanwhile, unloadable};
-use super::endings::{self, Ending, who};
+use super::endings::{self, ProcessEnding, who};
 use super::files;
 use super::group::Group;
 use super::messages;
@@ -91,7 +91,7 @@ async fn run_once(
             return result_of(start, &output, stderr);
         }
         Ok(EndedProcess { status: Ok(status), .. }) => {
-            let ending = Ending::of(status, surroundings.bwrap.is_some());
+            let ending = ProcessEnding::of(status, surroundings.bwrap.is_some());
             not_started(start, ending, stderr.as_deref())
                 .unwrap_or_else(|| endings::failure(start, ending, stderr))
         }
@@ -107,7 +107,7 @@ fn edited(start: &Start, begin: SystemTime) -> Option<&str> {
 
 /// What takes what a process writes to its standard error.
 struct Streams<'a> {
-    tail: &'a tail::Shared,
+    tail: &'a tail::SharedTail,
     printed: &'a mut StderrPrinter,
 }
 
@@ -207,16 +207,16 @@ fn result_of(start: &Start, output: &[u8], stderr: Option<String>) -> Outcome {
 
 /// The failure of a program that never began: what should have started it says so by its code. That is mended outside of
 /// the suite.
-fn not_started(start: &Start, ending: Ending, stderr: Option<&str>) -> Option<Failure> {
+fn not_started(start: &Start, ending: ProcessEnding, stderr: Option<&str>) -> Option<Failure> {
     let stderr = stderr.unwrap_or_default();
     if let Some(error) = supervisor::problem(ending, stderr) {
         return Some(command::not_started(start, &error));
     }
-    if stderr.starts_with("bwrap: ") && matches!(ending, Ending::Exit(_)) {
+    if stderr.starts_with("bwrap: ") && matches!(ending, ProcessEnding::Exit(_)) {
         let path = &start.spec.path;
         return Some(unloadable(format!("bubblewrap could not start `{path}`: {stderr}")));
     }
-    if ending != Ending::Exit(NOT_FOUND) {
+    if ending != ProcessEnding::Exit(NOT_FOUND) {
         return None;
     }
     let Interpreter::Found(name) = command::interpreter(&command::head_of(start)?) else {

@@ -51,17 +51,17 @@ pub(super) fn first(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-pub(super) type Shared = Arc<Mutex<Tail>>;
+pub(super) type SharedTail = Arc<Mutex<Tail>>;
 
 /// What stands in a shared tail.
-pub(super) fn text_of(tail: &Shared, start: &Start) -> Option<String> {
+pub(super) fn text_of(tail: &SharedTail, start: &Start) -> Option<String> {
     tail.lock().unwrap_or_else(PoisonError::into_inner).text(start)
 }
 
 /// Reads a stream to its end into a tail, and hands every chunk to `see`.
 pub(super) async fn read(
     mut from: impl AsyncRead + Unpin,
-    tail: &Shared,
+    tail: &SharedTail,
     mut see: impl FnMut(&[u8]),
 ) {
     let mut chunk = vec![0; CHUNK];

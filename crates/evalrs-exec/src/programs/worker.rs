@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::command::{Surroundings, WorkerPlace, unloadable};
-use super::endings::{Ending, seconds};
+use super::endings::{ProcessEnding, seconds};
 use super::group::Group;
 use super::messages::{self, LoadedMessage, WorkerMessage};
 use super::printed::StderrPrinter;
@@ -33,7 +33,7 @@ pub(super) struct Worker {
     pub group: Arc<Group>,
     pub requests: ChildStdin,
     pub replies: Replies,
-    tail: tail::Shared,
+    tail: tail::SharedTail,
     erring: JoinHandle<()>,
     is_sandboxed: bool,
 }
@@ -136,7 +136,7 @@ impl Worker {
         }
         let _ = timeout(GRACE, &mut self.erring).await;
         match status {
-            Ok(Ok(status)) => Ending::of(status, self.is_sandboxed).said(),
+            Ok(Ok(status)) => ProcessEnding::of(status, self.is_sandboxed).said(),
             Ok(Err(error)) => format!("could not be waited for: {error}"),
             Err(_) => "closed its channel".to_owned(),
         }
@@ -161,7 +161,7 @@ impl Drop for Worker {
 }
 
 /// Reads what a worker's program prints; says it too, line by line, where that is wanted.
-async fn forward(stderr: ChildStderr, tail: tail::Shared, mut printed: StderrPrinter) {
+async fn forward(stderr: ChildStderr, tail: tail::SharedTail, mut printed: StderrPrinter) {
     tail::read(stderr, &tail, |bytes| printed.see(bytes)).await;
     printed.end();
 }

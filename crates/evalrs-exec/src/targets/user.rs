@@ -25,11 +25,11 @@ pub(super) struct UserTurns<'a> {
     count: u32,
     usage: Usage,
     /// Why it says nothing more, and its parting words.
-    parting: Option<Parting>,
+    parting: Option<UserParting>,
 }
 
 /// How a simulated user ended a conversation.
-struct Parting {
+struct UserParting {
     /// Why: `user` where it had what it wanted, `user_max_turns` at its limit.
     why: &'static str,
     /// What it said beside that, which nobody answers.
@@ -79,7 +79,7 @@ impl<'a> UserTurns<'a> {
             (None, None) => None,
             (None, Some(_)) if is_first => None,
             (None, Some(simulated)) if self.count >= simulated.user.max_turns => {
-                self.parting = Some(Parting { why: "user_max_turns", words: None });
+                self.parting = Some(UserParting { why: "user_max_turns", words: None });
                 None
             }
             (None, Some(simulated)) => {
@@ -126,7 +126,7 @@ impl UserModel<'_> {
     }
 
     /// The message, unless it ends the conversation.
-    fn goes_on(&self, said: &str) -> Result<String, Parting> {
+    fn goes_on(&self, said: &str) -> Result<String, UserParting> {
         let said = said.trim();
         let marker = self.user.stop_when.as_deref().filter(|marker| !marker.is_empty());
         let marker = marker.filter(|marker| said.contains(marker));
@@ -134,7 +134,7 @@ impl UserModel<'_> {
             return Ok(said.to_owned());
         }
         let words = marker.map(|marker| said.replace(marker, "").trim().to_owned());
-        Err(Parting { why: "user", words: words.filter(|words| !words.is_empty()) })
+        Err(UserParting { why: "user", words: words.filter(|words| !words.is_empty()) })
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use super::{EndpointLimits, Hindrance, Landing, LimitSettings, Ticket, Why};
+use super::{EndpointLimits, Hindrance, LimitSettings, RequestLanding, Ticket, Why};
 use crate::breaker::EndedAction;
 use evalrs_model::outcome::{Failure, FailureKind};
 
@@ -29,7 +29,7 @@ fn fill(limits: &mut EndpointLimits) -> Vec<Ticket> {
 }
 
 /// How many are sent at once after each round of landings.
-fn sizes(limits: &mut EndpointLimits, rounds: &[&[Landing]]) -> Vec<usize> {
+fn sizes(limits: &mut EndpointLimits, rounds: &[&[RequestLanding]]) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut under_way = VecDeque::from(fill(limits));
     for round in rounds {
@@ -44,7 +44,7 @@ fn sizes(limits: &mut EndpointLimits, rounds: &[&[Landing]]) -> Vec<usize> {
 
 #[test]
 fn the_number_at_once_halves_once_a_round_and_grows_by_one_a_round() {
-    use Landing::{Answered as Ok, Failed as Not, Overloaded as Over};
+    use RequestLanding::{Answered as Ok, Failed as Not, Overloaded as Over};
     for (rounds, expected) in [
         (&[&[Ok; 8][..], &[Not; 8]][..], vec![8, 8]),
         (&[&[Over]], vec![7]),
@@ -61,18 +61,18 @@ fn the_number_at_once_halves_once_a_round_and_grows_by_one_a_round() {
 #[test]
 fn statuses_tell_of_the_servers_load() {
     for (status, expected) in [
-        (200, Landing::Answered),
-        (204, Landing::Answered),
-        (301, Landing::Failed),
-        (400, Landing::Failed),
-        (408, Landing::Overloaded),
-        (429, Landing::Overloaded),
-        (504, Landing::Overloaded),
-        (500, Landing::Failed),
-        (503, Landing::Overloaded),
-        (529, Landing::Overloaded),
+        (200, RequestLanding::Answered),
+        (204, RequestLanding::Answered),
+        (301, RequestLanding::Failed),
+        (400, RequestLanding::Failed),
+        (408, RequestLanding::Overloaded),
+        (429, RequestLanding::Overloaded),
+        (504, RequestLanding::Overloaded),
+        (500, RequestLanding::Failed),
+        (503, RequestLanding::Overloaded),
+        (529, RequestLanding::Overloaded),
     ] {
-        assert_eq!(Landing::of(status), expected, "{status}");
+        assert_eq!(RequestLanding::of(status), expected, "{status}");
     }
 }
 
@@ -99,7 +99,7 @@ fn the_later_of_pause_and_figure_counts() {
     limits.pause(s(11), Why::Asked(503));
     let hindrance = limits.hindrance(s(1), 1);
     assert_eq!(hindrance, Some(Hindrance::Until(s(11), Why::Asked(503))));
-    limits.landed(ticket, Landing::Answered, Some(3));
+    limits.landed(ticket, RequestLanding::Answered, Some(3));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn new_settings_keep_what_was_learnt() {
     let figures = LimitSettings { requests_per_minute: Some(1), identical_failures: 1, ..SETTINGS };
     let mut limits = EndpointLimits::new(figures);
     let ticket = limits.admit(s(0), 1).unwrap();
-    limits.landed(ticket, Landing::Overloaded, None);
+    limits.landed(ticket, RequestLanding::Overloaded, None);
     let kind = FailureKind::Server;
     let message = String::new();
     ended(&mut limits, "a", Some(&Failure::new(kind, message)));
@@ -265,12 +265,12 @@ impl Simulation {
         let place = self.tickets.iter().position(|(known, _)| *known == number).unwrap();
         let (_, ticket) = self.tickets.swap_remove(place);
         if is_served {
-            self.limits.landed(ticket, Landing::Answered, Some(80));
+            self.limits.landed(ticket, RequestLanding::Answered, Some(80));
             return;
         }
         let back_off = Duration::from_millis(self.random.u64(1..4000));
         self.backing_off.push(Reverse(self.now + back_off));
-        self.limits.landed(ticket, Landing::Overloaded, None);
+        self.limits.landed(ticket, RequestLanding::Overloaded, None);
         if self.server.says_when {
             let wait = Duration::from_millis(self.random.u64(0..5000));
             self.limits.pause(self.now + wait, Why::Asked(429));

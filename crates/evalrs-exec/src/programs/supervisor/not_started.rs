@@ -1,6 +1,6 @@
 //! How a supervisor tells that it could not start its command, and how evalrs reads that.
 
-use super::super::endings::Ending;
+use super::super::endings::ProcessEnding;
 
 /// What stands before the error of a command that could not be started, on standard error.
 pub(super) const NOT_STARTED: &str = "evalrs supervise: error ";
@@ -8,8 +8,8 @@ pub(super) const NOT_STARTED: &str = "evalrs supervise: error ";
 pub(super) const CODE_NOT_STARTED: i32 = 127;
 
 /// Why a supervisor could not start its command, by how it ended and what it wrote to standard error.
-pub(crate) fn problem(ending: Ending, stderr: &str) -> Option<std::io::Error> {
-    if ending != Ending::Exit(CODE_NOT_STARTED) {
+pub(crate) fn problem(ending: ProcessEnding, stderr: &str) -> Option<std::io::Error> {
+    if ending != ProcessEnding::Exit(CODE_NOT_STARTED) {
         return None;
     }
     let code = stderr.strip_prefix(NOT_STARTED)?.trim_end().parse().ok()?;
@@ -18,7 +18,7 @@ pub(crate) fn problem(ending: Ending, stderr: &str) -> Option<std::io::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODE_NOT_STARTED, Ending, NOT_STARTED, problem};
+    use super::{CODE_NOT_STARTED, NOT_STARTED, ProcessEnding, problem};
 
     #[test]
     fn errors_of_a_start_are_read_back() {
@@ -29,7 +29,7 @@ mod tests {
             (CODE_NOT_STARTED, "error 8", None),
             (CODE_NOT_STARTED, NOT_STARTED, None),
         ] {
-            let error = problem(Ending::Exit(code), stderr);
+            let error = problem(ProcessEnding::Exit(code), stderr);
             assert_eq!(error.and_then(|error| error.raw_os_error()), expected, "{code} {stderr}");
         }
     }
