@@ -127,8 +127,11 @@ struct TableMaker<'db> {
 
 impl TableMaker<'_> {
     fn table(&self) -> MetricTable {
-        let models =
-            selection(self.db, self.root).models.iter().map(named_model).collect::<Vec<_>>();
+        let models = selection(self.db, self.root)
+            .models
+            .iter()
+            .map(|model| named_model(model.as_deref()))
+            .collect::<Vec<_>>();
         let paths = self.spec.paths().into_iter();
         let fields: HashMap<String, Vec<Operand>> =
             paths.map(|path| (path.to_owned(), self.field(path))).collect();
@@ -175,7 +178,7 @@ impl TableMaker<'_> {
                     }
                     Dimension::Model => {
                         let model = models.get(selected.model as usize).unwrap_or(&None);
-                        by_name(vec![named_model(model)])
+                        by_name(vec![named_model(model.as_deref())])
                     }
                     Dimension::Sample => {
                         let name = named(who.id(), place.occurrence);
@@ -318,8 +321,8 @@ impl TableMaker<'_> {
     }
 }
 
-fn named_model(model: &Option<String>) -> String {
-    model.clone().unwrap_or_else(|| "(none)".to_owned())
+fn named_model(model: Option<&str>) -> String {
+    model.unwrap_or("(none)").to_owned()
 }
 
 fn by_name(names: Vec<String>) -> Vec<GroupName> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// A grader that takes over what was recorded.
-pub(super) fn recorded_score(config: Value) -> Value {
+pub(super) fn recorded_score(config: &Value) -> Value {
     json!({"kind": "tool", "function": "recorded_score", "config": config})
 }
 

@@ -82,7 +82,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         }
     }
     if has_tool_errors {
-        let mut grader = recorded_score(json!({"path": "toolErrors"}));
+        let mut grader = recorded_score(&json!({"path": "toolErrors"}));
         grader["not"] = json!(true);
         grader["only"] = json!("has(row.toolErrors)");
         graders["no_tool_errors_recorded"] = grader;
@@ -112,12 +112,12 @@ fn recorded(scores: &[Value], source: &ImportSource<'_>, imported: &mut Imported
     if scores.iter().all(in_range) || !scores.iter().all(has_verdict) {
         let config =
             json!({"path": "score.score", "pass": "score.pass", "rationale": "score.reasoning"});
-        return recorded_score(config);
+        return recorded_score(&config);
     }
     let place = SourcePlace::new(&source.path, 0);
     let why = "some are missing or not from 0 to 1: `recorded` repeats the verdicts; set its `path: score.score` with a `scale` for the scores";
     imported.leave_out("scores", place, "the scores", why);
-    recorded_score(json!({"path": "score.pass", "rationale": "score.reasoning"}))
+    recorded_score(&json!({"path": "score.pass", "rationale": "score.reasoning"}))
 }
 
 /// The rows of a file of records.

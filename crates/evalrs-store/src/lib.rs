@@ -42,7 +42,7 @@ pub use segment::removal_lock::lock_imports;
 pub use segment::store::{SegmentStore, Totals};
 pub use sweep::packing::pack_many;
 pub use sweep::survey::SweptEntries;
-pub use sweep::uses::{Run, note_used};
+pub use sweep::uses::{RunNote, note_used};
 pub use sweep::{Sweep, SweepError, sweep};
 pub use verify::{Check, EntryCheck, VerifyReport, read_lines, verify};
 

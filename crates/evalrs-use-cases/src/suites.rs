@@ -71,7 +71,8 @@ fn others(folder: &str, system: &dyn System) -> Vec<String> {
     const SHOWN: usize = 3;
     let folder = if folder == "." { "" } else { folder.trim_end_matches('/') };
     let names = system.list(non_empty(folder)).unwrap_or_default();
-    let names = names.iter().filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    let names =
+        names.iter().filter(|name| matches!(name.rsplit_once('.'), Some((_, "yaml" | "yml"))));
     let paths = names.map(|name| join(folder, name)).filter(|path| {
         let text = system.read(path).into_bytes().unwrap_or_default();
         String::from_utf8_lossy(&text).lines().any(|line| line.starts_with("graders:"))

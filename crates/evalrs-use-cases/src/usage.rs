@@ -25,7 +25,7 @@ pub fn note_used(
     keys.extend(session.listing_keys());
     let path = session.root.suite(&session.db).path(&session.db);
     let of = &surroundings.in_workspace(path, system);
-    let run = store::Run { of, is_whole };
+    let run = store::RunNote { of, is_whole };
     let dir = Path::new(&surroundings.cache_dir);
     let noted = store::note_used(dir, &suite, Some(run), system.now(), &keys);
     noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))

@@ -226,7 +226,9 @@ impl FileWatch {
         // They are followed before the lock is taken.
         let trails: Vec<(&Arc<str>, PathTrail)> = trails.collect();
         let mut state = self.shared.state();
-        trails.into_iter().for_each(|(name, trail)| state.trails.lay(name, trail));
+        for (name, trail) in trails {
+            state.trails.lay(name, trail);
+        }
     }
 
     /// Watches the folders that are needed and no others. Returns those that are new, and those that cannot be watched.

@@ -224,7 +224,9 @@ impl<'t, 'a> RowIndex<'t, 'a> {
         for recording in recordings {
             let sure = self.fitting(recording, Compatibility::Yes);
             let row = sure.rev().max_by_key(|row| self.claims[*row].run.said());
-            row.into_iter().for_each(|row| has_own[row] = true);
+            if let Some(row) = row {
+                has_own[row] = true;
+            }
             assigned.push(row);
         }
         for (recording, row) in recordings.iter().zip(&mut assigned) {

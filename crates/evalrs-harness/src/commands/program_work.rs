@@ -7,7 +7,7 @@ use evalrs_engine::resolve::prepare::{PrepareContext, PreparedProgram, prepare};
 use evalrs_exec::Executor;
 use evalrs_model::key::ActionKey;
 use evalrs_model::spec::ProgramSpec;
-use evalrs_store::{OutcomeStore, Run, StoreError};
+use evalrs_store::{OutcomeStore, RunNote, StoreError};
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
@@ -85,6 +85,12 @@ impl ProgramWork {
         system: &dyn System,
     ) -> Result<(), StoreError> {
         let folder = Path::new(&self.surroundings.cache_dir);
-        evalrs_store::note_used(folder, name, Some(Run { of: "", is_whole }), system.now(), keys)
+        evalrs_store::note_used(
+            folder,
+            name,
+            Some(RunNote { of: "", is_whole }),
+            system.now(),
+            keys,
+        )
     }
 }

@@ -45,7 +45,9 @@ pub(super) fn graders(
             }
             Ok(MappedMetric::Judge { rubric, notes }) => {
                 graders.judged.insert(key.clone(), somewhere(rubric));
-                notes.into_iter().for_each(|note| imported.note(note));
+                for note in notes {
+                    imported.note(note);
+                }
             }
             Err(why) => {
                 let what = format!("the metric `{name}`");
@@ -84,10 +86,10 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource)
             path("score")
         );
         imported.leave_out("scores", run.place_of(name), format!("the scores of `{name}`"), why);
-        return recorded_score(json!({"path": path("success"), "rationale": path("reason")}));
+        return recorded_score(&json!({"path": path("success"), "rationale": path("reason")}));
     }
     let mut grader = recorded_score(
-        json!({"path": path("score"), "pass": path("success"), "rationale": path("reason")}),
+        &json!({"path": path("score"), "pass": path("success"), "rationale": path("reason")}),
     );
     match MetricThreshold::of(measured) {
         MetricThreshold::Reached(threshold) => grader["pass_threshold"] = json!(threshold),

@@ -128,7 +128,7 @@ impl TestRun {
         }
         let MetricGraders { mut plain, judged } = metrics::graders(self, &rows, &columns, imported);
         if verdicts > 0 {
-            let mut verdict = recorded_score(json!({"path": "deepeval.success"}));
+            let mut verdict = recorded_score(&json!({"path": "deepeval.success"}));
             if verdicts < rows.len() {
                 verdict["only"] = json!("has(row.deepeval.success)");
             }

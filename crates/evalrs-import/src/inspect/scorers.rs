@@ -113,7 +113,7 @@ fn recorded(column: &ScoreColumn, rows: &[Value]) -> Result<Value, String> {
             "its values are neither letters of Inspect nor numbers from 0 to 1, such as `{example}`: add `recorded_score` with `path: {path}` and a `map`"
         ));
     };
-    let mut grader = recorded_score(config);
+    let mut grader = recorded_score(&config);
     if column.is_partial {
         let fails = rows.iter().any(|row| row.get("error").is_some());
         let or_fails = if fails { " or has(row.error)" } else { "" };

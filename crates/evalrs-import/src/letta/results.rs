@@ -316,7 +316,7 @@ impl ResultRows {
     /// A grader that repeats the scores of one.
     fn recorded(&self, key: &str) -> Value {
         let config = json!({"path": format!("scores.{key}.score"), "rationale": format!("scores.{key}.rationale")});
-        let mut grader = recorded_score(config);
+        let mut grader = recorded_score(&config);
         let lacks = |row: &Value| row.pointer(&format!("/scores/{key}")).is_none();
         if self.rows.iter().any(|row| lacks(row) && row.get("error").is_none()) {
             grader["only"] = Value::from(format!("has(row.scores.{key}) or has(row.error)"));

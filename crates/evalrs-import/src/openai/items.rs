@@ -200,7 +200,7 @@ impl RecordedGrader {
             config["scale"] = json!({"min": min, "max": max});
             config["pass"] = json!(path("passed"));
         }
-        let mut grader = recorded_score(config);
+        let mut grader = recorded_score(&config);
         grader["only"] = json!(format!("has(row.{})", path(field)));
         grader
     }

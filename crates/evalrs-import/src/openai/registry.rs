@@ -49,7 +49,7 @@ fn log(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, ImportEr
     let mut graders = Map::new();
     for kind in ["correct", "score"] {
         if rows.values().any(|row| row.get(kind).is_some()) {
-            let mut grader = recorded_score(json!({"path": kind}));
+            let mut grader = recorded_score(&json!({"path": kind}));
             grader["only"] = json!(format!("has(row.{kind})"));
             graders.insert(format!("{kind}_recorded"), grader);
         }

@@ -100,7 +100,7 @@ fn transformed(transforms: &[String]) -> String {
         let function = function(transform);
         code +=
             "{ const vars = row.vars ?? {}; const context = { vars, prompt: { label: input } };\n";
-        code += &format!("answer = await {function}(answer, context); }}\n");
+        code.extend(["answer = await ", &function, "(answer, context); }\n"]);
     }
     code
 }

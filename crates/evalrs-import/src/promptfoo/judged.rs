@@ -112,7 +112,7 @@ pub(super) fn grader(
     }
     pass_from(least, spec, &mut settings);
     let other_judge = judge.err();
-    Ok(MappedAssertion { other_judge, note, ..MappedAssertion::new(settings, wanted) })
+    Ok(MappedAssertion { note, other_judge, ..MappedAssertion::new(settings, wanted) })
 }
 
 /// Says from which score on an assertion passes, or fails where it is negated.

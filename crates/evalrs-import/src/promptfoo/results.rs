@@ -65,7 +65,7 @@ pub(super) fn suite_of(
         importer.add(result, &mut builder);
     }
     let config = json!({"path": "promptfoo.pass", "rationale": "promptfoo.reason"});
-    builder.add(RECORDED, recorded_score(config), false);
+    builder.add(RECORDED, recorded_score(&config), false);
     let BuiltSuite { suite, rows, mut imported } =
         builder.finish(name, evaluation.description.as_deref());
     let mut names = suite["graders"].as_object().into_iter().flat_map(Map::keys);

@@ -97,7 +97,7 @@ impl TraceSuite {
         let mut graders = Map::new();
         for (key, can_be_taken) in &scores {
             if *can_be_taken {
-                let mut grader = recorded_score(json!({"path": format!("scores.{key}")}));
+                let mut grader = recorded_score(&json!({"path": format!("scores.{key}")}));
                 grader["only"] = json!(format!("has(row.scores.{key})"));
                 graders.insert(format!("{key}_recorded"), grader);
             } else {

@@ -27,9 +27,9 @@ const UNFINISHED: i64 = 3_600;
 /// The most characters of a suite's name that its files have.
 const NAME: usize = 40;
 
-/// A run of a suite, among others.
+/// A run whose use of keys is noted.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct RunNote<'a> {
     /// What the runs have in common of which only the last counts: the path of the suite.
     pub of: &'a str,
     /// Whether it needed all that such a run needs: it was not narrowed, and it was finished.
@@ -43,7 +43,7 @@ pub struct Run<'a> {
 pub fn note_used(
     dir: &Path,
     suite: &str,
-    run: Option<Run<'_>>,
+    run: Option<RunNote<'_>>,
     now: Timestamp,
     keys: &[ActionKey],
 ) -> Result<(), StoreError> {
@@ -69,10 +69,10 @@ pub fn note_used(
 fn note_last(
     folder: &Path,
     suite: &str,
-    run: Run<'_>,
+    run: RunNote<'_>,
     keys: &[ActionKey],
 ) -> Result<(), StoreError> {
-    let Run { of, is_whole } = run;
+    let RunNote { of, is_whole } = run;
     let name = suffix_with(suite, &format!("{suite}\n{of}"));
     let path = folder.join(format!("{LAST}{name}.keys"));
     let held = match read_if_there(&path) {

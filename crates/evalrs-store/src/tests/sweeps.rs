@@ -126,7 +126,7 @@ fn what_the_last_run_of_a_suite_needed_goes_last() {
         note_used(
             dir.path(),
             suite,
-            Some(Run { of, is_whole }),
+            Some(RunNote { of, is_whole }),
             moment("2026-01-01T10:00:00Z"),
             &keys,
         )

@@ -143,7 +143,7 @@ fn no_two_suites_share_a_manifest() {
 #[test]
 fn a_manifest_that_cannot_be_read_is_not_replaced_by_what_part_of_a_run_needs() {
     let dir = noted(&[("a", NEW_YEAR, &[1, 2, 3])]);
-    let run = |is_whole| Some(Run { of: "suite.yaml", is_whole });
+    let run = |is_whole| Some(RunNote { of: "suite.yaml", is_whole });
     let note = |is_whole, numbers: &[u8]| {
         note_used(dir.path(), "a", run(is_whole), moment(NEW_YEAR), &keys(numbers)).unwrap();
     };

@@ -36,10 +36,10 @@ pub(super) fn all(metrics: &[MetricRow]) -> Vec<TableColumn<MetricRow>> {
             metric.labels.map_or_else(|| "-".to_owned(), |labels| kappa(&labels)).into()
         }),
         TableColumn::number("since last", 10, 6, |metric, _, theme| {
-            kappa_change(metric.labels_since_last, theme)
+            kappa_change(metric.labels_since_last.as_ref(), theme)
         }),
         TableColumn::number(SINCE_START, 11, 17, |metric, _, theme| {
-            kappa_change(metric.labels_since_start, theme)
+            kappa_change(metric.labels_since_start.as_ref(), theme)
         }),
         TableColumn::number("false passes", 12, 4, |metric, _, theme| {
             number(metric, |of| of.false_pass, theme)
@@ -71,7 +71,7 @@ fn worse(is_worse: bool, theme: Theme) -> Style {
     if is_worse { theme.bad() } else { theme.good() }
 }
 
-fn kappa_change(change: Option<AgreementChange>, theme: Theme) -> Line<'static> {
+fn kappa_change(change: Option<&AgreementChange>, theme: Theme) -> Line<'static> {
     let by = change.and_then(|change| Some(change.now.kappa? - change.before.kappa?));
     signed(by, theme, |by| format!("{by:+.2}"))
 }

@@ -238,9 +238,10 @@ impl DetailPage {
             let name = cut(&row.name, width);
             let gap = " ".repeat(width - columns(&name) + 2);
             let preview = cut(&row.preview, self.width.saturating_sub(width + 4));
-            let (mark, of_name, of_preview) = match row.is_new {
-                true => ("* ", theme.accent(), Style::new()),
-                false => ("  ", theme.faint(), theme.faint()),
+            let (mark, of_name, of_preview) = if row.is_new {
+                ("* ", theme.accent(), Style::new())
+            } else {
+                ("  ", theme.faint(), theme.faint())
             };
             self.lines.push(Line::from_iter([
                 Span::styled(mark, theme.accent()),

@@ -220,7 +220,7 @@ impl Reads {
     }
 
     fn number(&self, value: &ReadValue) -> Option<f64> {
-        if self.by_pass { value.pass.map(|pass| f64::from(pass)) } else { value.number }
+        if self.by_pass { value.pass.map(f64::from) } else { value.number }
     }
 }
 

@@ -235,7 +235,7 @@ impl ReadValue {
         // A cell says `3.0` where a score is 3.
         let class = number.map_or(class, |number| (number + 0.0).to_string());
         let pass = pass_of(&class);
-        let number = number.or_else(|| pass.map(|pass| f64::from(pass)));
+        let number = number.or_else(|| pass.map(f64::from));
         Some(Self { number, native: number, pass, class })
     }
 
