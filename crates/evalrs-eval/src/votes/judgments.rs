@@ -152,7 +152,9 @@ impl<'a> JudgmentReader<'a> {
         let vote = whole(one(JudgmentField::Vote), "vote")?;
         let all = self.cast(&row, vote)?.into_iter();
         let all = all.map(|CastVote { judge, vote, value, rationale }| {
-            let (id, model, answer) = (id.clone(), model.clone(), answer.clone());
+            let id = id.clone();
+            let model = model.clone();
+            let answer = answer.clone();
             Judgment { id, model, trial, judge, vote, value, rationale, answer }
         });
         Ok(all.collect())

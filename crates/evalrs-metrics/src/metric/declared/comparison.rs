@@ -111,8 +111,8 @@ pub(super) fn strengths(players: Option<&Players>, table: &MetricTable) -> Metri
     let ends = players.first().zip(players.last());
     let value = ends.map(|((_, first), (_, last))| first.strength - last.strength);
     let groups = players.into_iter().map(|(name, Strength { n, strength, interval, .. })| {
-        let (value, interval) = (Some(strength), Some(interval));
-        (name, GroupValue { value, n, interval, ..GroupValue::default() })
+        let value = Some(strength);
+        (name, GroupValue { value, n, interval: Some(interval), ..GroupValue::default() })
     });
     let groups = OrderedMap(groups.collect());
     MetricValue { value, n, errors, groups, ..MetricValue::default() }
