@@ -219,7 +219,8 @@ fn target(session: &Session) -> Option<String> {
     let identity = answers::target(&session.db, session.root).as_ref().ok()?.clone()?;
     let own = std::iter::once(None).chain(identity.spec.models.iter().cloned().map(Some));
     let keys = own.map(|model| {
-        let (handed, sample) = (String::new(), String::new());
+        let handed = String::new();
+        let sample = String::new();
         let action = TargetAction { identity: identity.clone(), model, handed, trial: 0, sample };
         hashed(|to| action.walk(to)).to_string()
     });

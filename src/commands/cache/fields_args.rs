@@ -13,7 +13,8 @@ pub(super) fn layout(fields: &[String], map: &[String]) -> Result<JudgmentLayout
     let scores = columns(JudgmentField::Score).unwrap_or(1);
     for (field, paths) in &fields {
         if paths.len() > 1 && paths.len() != scores {
-            let (n, name) = (paths.len(), field.name());
+            let n = paths.len();
+            let name = field.name();
             let message = format!("`--fields` has {n} paths for `{name}` and {scores} for `score`");
             return Err(Error::plain(message, "name one a vote, in the order of the scores"));
         }

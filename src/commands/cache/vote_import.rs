@@ -215,7 +215,8 @@ fn take<'a>(
     replace: bool,
     kept: &mut BTreeMap<VoteId, KeptVote>,
 ) -> ImportTally<'a> {
-    let (judgments, unbound) = (read.judgments, &*read.unbound);
+    let judgments = read.judgments;
+    let unbound = &*read.unbound;
     let mut tally = ImportTally { path, judgments, unbound, ..ImportTally::default() };
     for ImportedVote { of, vote, place } in &read.votes {
         tally.failures += usize::from(matches!(vote.value, VoteValue::Failed(_)));

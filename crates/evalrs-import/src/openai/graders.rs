@@ -41,7 +41,7 @@ pub(super) struct GraderReader<'a> {
 }
 
 /// What the answer is compared with.
-enum Reference {
+enum ReferenceSource {
     Text(String),
     /// The path of a field of the row.
     Field(String),
@@ -149,18 +149,22 @@ impl<'a> GraderReader<'a> {
     }
 
     /// What the answer is compared with: a text, a field of the item, or what a template gives for each item.
-    fn compared(&mut self, name: &str, reference: &[TemplatePart]) -> Result<Reference, String> {
+    fn compared(
+        &mut self,
+        name: &str,
+        reference: &[TemplatePart],
+    ) -> Result<ReferenceSource, String> {
         match reference {
             [] => Err("it has no `reference`".to_owned()),
-            [TemplatePart::Text(text)] => Ok(Reference::Text(text.clone())),
-            [TemplatePart::Item(path)] => Ok(Reference::Field(format!("row.item.{path}"))),
+            [TemplatePart::Text(text)] => Ok(ReferenceSource::Text(text.clone())),
+            [TemplatePart::Item(path)] => Ok(ReferenceSource::Field(format!("row.item.{path}"))),
             _ => {
                 for row in self.rows.iter_mut() {
                     let text = render(reference, &row["item"]);
                     let text = text.ok_or("its reference names what items do not hold")?;
                     row["references"][name] = json!(text);
                 }
-                Ok(Reference::Field(format!("row.references.{name}")))
+                Ok(ReferenceSource::Field(format!("row.references.{name}")))
             }
         }
     }
@@ -211,7 +215,7 @@ impl<'a> GraderReader<'a> {
     }
 }
 
-impl Reference {
+impl ReferenceSource {
     /// The grader with what it compares.
     fn of(self, mut mapped: Value) -> Value {
         match self {
