@@ -68,7 +68,7 @@ pub struct ImportSourceArgs {
     /// What another tool wrote: a configuration, a file of results or logs, or a folder of them.
     #[arg(value_name = "SOURCE")]
     pub source: String,
-    /// The folder that is made: suites, datasets, outputs, programs, and IMPORT.md.
+    /// The folder that is made: suites, datasets, programs, and IMPORT.md.
     #[arg(long, short, value_name = "DIR")]
     pub output: String,
     /// What SOURCE is, where its content does not tell; an unknown kind lists all.

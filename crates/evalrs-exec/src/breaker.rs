@@ -98,6 +98,7 @@ impl Breaker {
         self.endpoint.reason.as_ref()
     }
 
+    /// Why this model is closed, if it is. Once closed it stays so.
     #[cfg(any(test, feature = "judge"))]
     pub(crate) fn reason_of_model(&self, model: &str) -> Option<&Arc<str>> {
         self.models.get(model)?.reason.as_ref()

@@ -14,7 +14,7 @@ pub struct Endpoint {
 }
 
 /// What the user allows of one endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitSettings {
     /// The most requests at once, at least 1.
     pub most: usize,

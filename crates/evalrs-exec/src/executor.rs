@@ -1,5 +1,5 @@
-//! What the engine asks of whoever executes actions, the execution itself, which limits it keeps, and what it loads, and
-//! what it is told: whether more may start, what is worth a line, and which files programs are seen to load and to write.
+//! What the engine asks of whoever executes actions: the execution itself, its limits, and what programs load. And what it
+//! is told in return: whether more may start, what is worth a line, and which files programs are seen to load and to write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, pending, ready};
@@ -50,68 +50,99 @@ pub trait Executor {
     }
 }
 
-/// Says which actions may start, by the limits of those who are asked. Without any, everything may.
+/// Says which actions may start, by the limits of those who are asked.
 pub trait ExecutionLimits {
     /// A new evaluation begins: what was given up in the last one is asked again.
-    fn begin(&self) {}
+    fn begin(&self);
+
     /// Nothing more is sent until a new evaluation begins, and why. What is under way finishes; what waits to be sent
     /// ends as not asked, and what waits for another attempt with the failure of its last one.
-    fn halt(&self, _reason: &str) {}
+    fn halt(&self, reason: &str);
+
     /// Makes an endpoint of judges known, or takes new settings for one that is.
-    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
-        JudgeEndpointId::default()
-    }
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId;
+
     /// Whether an action of this endpoint may start.
-    fn room(&self, _endpoint: EndpointId) -> Room {
-        Room::Now
-    }
+    fn room(&self, endpoint: EndpointId) -> Room;
+
     /// Why this model of an endpoint is asked no more, if it is not; others of it may be.
-    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
-        None
-    }
+    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String>;
+
     /// Resolves when an answer of `room` may have changed, or there are notices.
-    fn changed(&self) -> ChangeFuture<'_> {
-        Box::pin(pending())
-    }
+    fn changed(&self) -> ChangeFuture<'_>;
+
     /// What there is to say since the last call.
-    fn take_notices(&self) -> Vec<Notice> {
-        Vec::new()
-    }
+    fn take_notices(&self) -> Vec<Notice>;
 }
 
-/// Finds out what programs load: that is part of the keys of their calls. Where none are called there is nothing to load.
+/// Finds out what programs load: that is part of the keys of their calls.
 pub trait ProgramLoader {
     /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed. What is
     /// known of it without those has the key `base`: no call of another state is answered by what is loaded now.
-    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> LoadFuture<'_> {
-        Box::pin(ready(Ok(DiscoveredFiles::default())))
-    }
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> LoadFuture<'_>;
+
     /// Looks whether a program can be started in the sandbox that it is to run in.
-    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> CheckFuture<'a> {
-        Box::pin(ready(Ok(())))
-    }
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> CheckFuture<'a>;
+
     /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
-    fn sandbox(&self) -> Option<&'static str> {
-        None
-    }
+    fn sandbox(&self) -> Option<&'static str>;
+
     /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
     /// it was called.
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
-        Vec::new()
-    }
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>;
 }
 
 /// Lets everything start, and has nothing to say.
 #[derive(Debug)]
 pub struct NoLimits;
 
-impl ExecutionLimits for NoLimits {}
+impl ExecutionLimits for NoLimits {
+    fn begin(&self) {}
 
-/// Stands in where no programs are called.
+    fn halt(&self, _reason: &str) {}
+
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
+        JudgeEndpointId::default()
+    }
+
+    fn room(&self, _endpoint: EndpointId) -> Room {
+        Room::Now
+    }
+
+    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
+        None
+    }
+
+    fn changed(&self) -> ChangeFuture<'_> {
+        Box::pin(pending())
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+}
+
+/// Stands in where no programs are called: they load nothing.
 #[derive(Debug)]
 pub struct NoPrograms;
 
-impl ProgramLoader for NoPrograms {}
+impl ProgramLoader for NoPrograms {
+    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> LoadFuture<'_> {
+        Box::pin(ready(Ok(DiscoveredFiles::default())))
+    }
+
+    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> CheckFuture<'a> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn sandbox(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
+        Vec::new()
+    }
+}
 
 /// Whether an action may start.
 #[derive(Clone, Debug, PartialEq, Eq)]

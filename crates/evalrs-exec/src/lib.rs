@@ -7,8 +7,9 @@
 //! In reading order:
 //!
 //! - `launch`, `start`, `endpoint`, `secret`: what is handed in;
-//! - `executor`: the traits that the engine works with, and what it is told. `Executor` alone has to be implemented; `ExecutionLimits` says what
-//!   may start, `ProgramLoader` what programs load. `executors` joins those of judges, programs and targets;
+//! - `executor`: the traits that the engine works with, and what it is told. `Executor` alone has to be implemented;
+//!   `ExecutionLimits` says what may start, `ProgramLoader` what programs load. `executors` joins those of judges, programs
+//!   and targets;
 //! - `judges`: questions over HTTP. `http` sends them, `endpoints` shares limits (`limit`, `window`, `pause`) without a clock,
 //!   and `errors` says what replies mean that hold no answer; `breaker` gives up what always fails in the same way;
 //! - `programs`: executables as a process for each call, functions and modules in workers that stay;

@@ -321,7 +321,8 @@ impl TableMaker<'_> {
     }
 }
 
-fn named_model(model: Option<&str>) -> String {
+/// A model as groups are called after it.
+pub(super) fn named_model(model: Option<&str>) -> String {
     model.unwrap_or("(none)").to_owned()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Db;
 use super::cases::{placed, placed_at};
-use super::declared::{declared_metrics, metric_value};
+use super::declared::{declared_metrics, metric_value, named_model};
 use super::inputs::{Chunk, Root};
 use super::labels::drawn::{SampledLabel, sampled_label};
 use super::labels::{
@@ -130,8 +130,7 @@ pub fn by_model(db: &dyn Db, root: Root) -> OrderedMap<OrderedMap<Metric>> {
             let metric = Metric::among(results_of(db, root, ordinal), &own);
             (grader.name(db).clone(), metric.on(scale(db, *grader)))
         });
-        let name = model.clone().unwrap_or_else(|| "(none)".to_owned());
-        (name, OrderedMap(metrics.collect()))
+        (named_model(model.as_deref()), OrderedMap(metrics.collect()))
     });
     OrderedMap(by_model.collect())
 }

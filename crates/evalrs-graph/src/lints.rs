@@ -1,12 +1,12 @@
 //! Warnings about the target and about rubrics: a query a grader, so that a save looks again at the rubrics that it changed alone.
 
+use std::collections::HashMap;
+
+use super::Db;
 use super::cases::{checked, mask, record_of, selection};
 use super::graders::{Grader, graders, row_spec, suite};
 use super::inputs::{Chunk, Root};
 use super::rows::in_vain;
-use std::collections::HashMap;
-
-use super::Db;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_eval::evaluate::conversation;
 use evalrs_eval::evaluate::sought::SoughtName;
@@ -72,7 +72,7 @@ pub fn all(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
     let of_rubrics = graders
         .filter(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
         .flat_map(|grader| rubric_lints(db, *grader).iter().cloned());
-    let found = shared_conversation(db, root).into_iter().chain(of_rubrics);
+    let found = shared_conversation_warning(db, root).into_iter().chain(of_rubrics);
     found.filter(|found| !found.lint.is_some_and(is_allowed)).collect()
 }
 
@@ -142,7 +142,9 @@ fn shared_conversations(db: &dyn Db, root: Root) -> Option<SharedConversations> 
     shared
 }
 
-fn shared_conversation(db: &dyn Db, root: Root) -> Option<Diagnostic> {
+/// Warns of it, once.
+/// Warns of conversations that samples share, once.
+fn shared_conversation_warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
     let SharedConversations { ids: [first, second], others } =
         shared_conversations(db, root).as_ref()?;
     let more = match others {

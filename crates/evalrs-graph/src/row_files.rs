@@ -1,7 +1,10 @@
 //! Files of rows beside the dataset: recorded runs that graders compare with, and votes that they combine.
 //!
-//! A file is read once, and looked up chunk by chunk: another run, or an edit of one line or vote, plans only those chunks
-//! again in which something is another.
+//! A run is parsed once, a file of votes once for each grader that names it. Both are looked up chunk by chunk: another
+//! run, or an edit of one line or vote, plans only those chunks again in which something is another.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::Db;
 use super::cases::placed;
@@ -16,8 +19,6 @@ use evalrs_eval::evaluate::baseline::{self, RecordedRun, RecordedSubmission};
 use evalrs_eval::grade::votes::{VoteFileSpec, vote_file};
 use evalrs_eval::votes::GivenVotes;
 use evalrs_model::spec::{CompareTo, GraderKind};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// A recorded run and everything that is wrong with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,10 +79,18 @@ fn submitted<'db>(
 ) -> Arc<[Option<RecordedSubmission>]> {
     let Some(path) = run_of(db, grader) else { return Arc::default() };
     let run = &recorded_run(db, db.file(&baseline::results_file(path))).run;
+    look_up(db, chunk, |id, model, trial| run.find(id, model, trial, grader.name(db)).cloned())
+}
+
+/// What a file has on each case of a chunk, by the name, the model and the trial of the case.
+fn look_up<T>(
+    db: &dyn Db,
+    chunk: Chunk,
+    find: impl Fn(&str, Option<&str>, u32) -> Option<T>,
+) -> Arc<[Option<T>]> {
     let found = placed(db, chunk).map(|(who, place)| {
-        let identity = &who.identity;
         let id = named(who.id(), place.occurrence);
-        run.find(&id, identity.model.as_deref(), identity.trial, grader.name(db)).cloned()
+        find(&id, who.identity.model.as_deref(), who.identity.trial)
     });
     found.collect()
 }
@@ -203,12 +212,7 @@ fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
 #[salsa::tracked]
 fn given<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Option<GivenVotes>]> {
     let table = &vote_reading(db, grader).table;
-    let found = placed(db, chunk).map(|(who, place)| {
-        let identity = &who.identity;
-        let id = named(who.id(), place.occurrence);
-        table.find(&id, identity.model.as_deref(), identity.trial)
-    });
-    found.collect()
+    look_up(db, chunk, |id, model, trial| table.find(id, model, trial))
 }
 
 /// The votes on the cases of a chunk; nothing for graders that read none.

@@ -16,8 +16,8 @@ use evalrs_trajectory::CallMarks;
 pub fn first<'db>(db: &'db dyn Db, root: Root, spec: &'db RowSpec) -> Option<RowFields<'db>> {
     let mut first = root.chunks(db).iter().filter_map(|chunk| {
         let mut rows = chunk.records(db).iter().enumerate();
-        let counted = rows.find(|(at, _)| !checked(db, *chunk).is_left_out(*at, spec))?;
-        Some(counted.1.0)
+        let (_, (row, _)) = rows.find(|(at, _)| !checked(db, *chunk).is_left_out(*at, spec))?;
+        Some(row)
     });
     RowFields::new(first.next()?, spec).ok()
 }

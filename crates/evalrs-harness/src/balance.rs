@@ -90,9 +90,12 @@ fn suggestions(
         suggestions
             .push(format!("Category '{name}' has {percentage}% of cases - consider diversifying"));
     }
-    let few = names(categories, |category| category.count < RELIABLE).join(", ");
+    let few = names(categories, |category| category.count < RELIABLE);
     if !few.is_empty() {
-        suggestions.push(format!("Categories with < {RELIABLE} cases may not be reliable: {few}"));
+        suggestions.push(format!(
+            "Categories with < {RELIABLE} cases may not be reliable: {}",
+            few.join(", ")
+        ));
     }
     if total < SIGNIFICANT {
         suggestions.push(format!(

@@ -70,6 +70,7 @@ impl<'a> ImportSource<'a> {
             is_own(&String::from_utf8_lossy(bytes.get(..HEAD).unwrap_or(&bytes)))
         })
     }
+
     /// The text of a file, without a byte-order mark, or why there is none. Live keys in it are noted.
     pub fn text(&self, path: &str) -> Result<String, String> {
         let bytes = self.bytes(path)?;

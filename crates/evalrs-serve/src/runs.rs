@@ -133,13 +133,15 @@ pub(super) async fn get_run(
         let failure = served.jobs.job(&run.id).and_then(|job| job.error());
         let problems = labels.problems.iter().cloned().chain(failure).collect();
         let suite = served.suite(&run.header.suite);
+        // Asked before the record is read: of a run that has ended, what is read afterwards is whole.
+        let under_way = served.jobs.is_under_way(&run.id);
         let mut details = RunDetails::read(&OsSystem, &run, &rows, problems);
         details.agreement = rows.agreement(&labels);
         details.labeller = suite.and_then(|suite| served.labeller(suite));
         details.labels_fixed = suite.and_then(|suite| served.labels_fixed(suite));
         details.previous = ids.iter().skip(at + 1).find(is_of_suite).cloned();
         details.next = ids[..at].iter().rev().find(is_of_suite).cloned();
-        details.run.under_way = served.jobs.is_under_way(&run.id);
+        details.run.under_way = under_way;
         Ok(Data(details))
     })
     .await

@@ -2,7 +2,7 @@
 //!
 //! A blob is durable before the line that names it, and is never changed: who writes it again replaces it by its like. From
 //! its renaming until its line is durable a writer holds a lock on it, so that a sweep which locks it too knows that every
-//! line which names it can be seen.
+//! line which names it can be seen. Bodies that lines name and no file holds are noted, until they are written again.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::collections::{BTreeSet, HashSet};

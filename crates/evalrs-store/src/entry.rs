@@ -1,4 +1,4 @@
-//! One kept outcome, which one of a key wins, and why one could not be kept. Knows no files.
+//! One kept outcome, which one of a key wins, and why one could not be kept. Opens no files.
 
 use evalrs_model::key::ActionKey;
 
@@ -57,6 +57,7 @@ pub(crate) fn is_reply(body: &str) -> bool {
     struct Body {
         outcome: BodyOutcome,
     }
+
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]
     struct BodyOutcome {

@@ -23,6 +23,7 @@
 mod blob;
 pub mod committed;
 pub mod entry;
+mod import_lock;
 pub mod layered;
 pub mod line;
 pub mod memory;
@@ -34,11 +35,11 @@ pub mod verify;
 
 pub use committed::{CommittedStore, render};
 pub use entry::{BODY_LIMIT, Entry, EntryRank, StoreError};
+pub use import_lock::lock_imports;
 pub use layered::LayeredStore;
 pub use line::entry_line::EntryLine;
 pub use memory::MemoryStore;
 pub use outcome_store::OutcomeStore;
-pub use segment::removal_lock::lock_imports;
 pub use segment::store::{SegmentStore, Totals};
 pub use sweep::packing::pack_many;
 pub use sweep::survey::SweptEntries;

@@ -15,8 +15,7 @@ pub(crate) mod shared_text;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _};
 
-use crate::entry::{BODY_LIMIT, Entry, EntryRank, is_reply};
-use crate::entry::{StoreError, WARNING_LIMIT};
+use crate::entry::{BODY_LIMIT, Entry, EntryRank, StoreError, WARNING_LIMIT, is_reply};
 use crate::line::blob_reference::BlobReference;
 use crate::line::elements::{Elements, elements_of};
 use crate::line::entry_line::{EntryLine, LineBody};

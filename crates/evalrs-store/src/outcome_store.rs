@@ -15,30 +15,36 @@ pub trait OutcomeStore: Send + Sync {
             visit(place, entry);
         }
     }
+
     /// The same as lines, without opening a blob: for whom an outline of large bodies is enough.
     fn lines_of(&self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
         self.get_many(keys).into_iter().map(|entry| entry.map(EntryLine::from)).collect()
     }
+
     /// What each layer has under a key: what others found out may hold where what was found out here does not.
     fn all_of(&self, key: ActionKey) -> Vec<Entry> {
         self.get_many(&[key]).into_iter().flatten().collect()
     }
+
     /// Keeps the entries; they are durable when this returns, and nobody reads them before.
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError>;
     /// Tries whether entries can be kept, before somebody is paid for one.
     fn try_writing(&self) -> Result<(), StoreError> {
         Ok(())
     }
+
     /// Looks at what other processes have written since; whether they have written anything since this store was opened.
     fn others_wrote(&self) -> bool {
         false
     }
+
     /// Every key that has an entry, sorted.
     fn keys(&self) -> Vec<ActionKey>;
     /// Whether no key has an entry.
     fn is_empty(&self) -> bool {
         self.keys().is_empty()
     }
+
     /// What went wrong while reading since the last call, for a warning.
     fn take_warnings(&self) -> Vec<String> {
         Vec::new()

@@ -98,24 +98,29 @@ pub trait System {
     fn is_link(&self, _path: &str) -> bool {
         false
     }
+
     /// Identifies a file whatever its name; none where the system cannot tell. Names that were given by [`Self::link`] have one
     /// identity.
     fn identity(&self, _path: &str) -> Option<FileIdentity> {
         None
     }
+
     /// What changes where a file is written; none where the system cannot tell.
     fn stamp(&self, _path: &str) -> Option<WriteStamp> {
         None
     }
+
     /// Gives a file another name, where there is nothing yet. False where that cannot be: copy it then. Only for files that
     /// nobody writes in place.
     fn link(&self, _from: &str, _to: &str) -> bool {
         false
     }
+
     /// What a file that is a link leads to, joined to the folder of the link; none of what is no link.
     fn link_target(&self, _path: &str) -> Option<String> {
         None
     }
+
     /// Keeps people from writing a file in place by mistake, where the system has modes. It can be replaced and removed.
     fn protect(&self, _path: &str) {}
     /// Makes a file empty, and itself and its folder if needed, to be written from its beginning: what is written at once
@@ -127,11 +132,13 @@ pub trait System {
     fn is_executable(&self, _path: &str) -> bool {
         true
     }
+
     /// What the owner of a file may do with it, in octal: 6 reads and writes, 7 also executes. None where the system cannot
     /// tell.
     fn owner_mode(&self, _path: &str) -> Option<u32> {
         None
     }
+
     /// Reads standard input to its end; nothing where it is a terminal.
     fn stdin(&self) -> std::io::Result<Vec<u8>>;
     /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error
@@ -150,6 +157,7 @@ pub trait System {
     fn resolved(&self, path: &str) -> String {
         self.absolute(path)
     }
+
     /// The absolute path of the program `name`, looked for in the folders of `PATH`; a name with a `/` is a path.
     fn find_program(&self, name: &str) -> Option<String>;
     /// The version that the program at `path` says it has where it runs in the folder `cwd` and sees `environment` alone,
@@ -166,6 +174,7 @@ pub trait System {
     fn time_of_day(&self, at: Timestamp) -> String {
         at.strftime("%H:%M").to_string()
     }
+
     /// Time since some fixed moment, for durations.
     fn elapsed(&self) -> std::time::Duration;
 }

@@ -121,14 +121,17 @@ pub fn rollable(session: &Session) -> RollableSuite {
 
 /// Reads the roll-up at `path`; what it names is checked where the suites are known.
 pub fn reading(path: &str, suites: Option<&[RollableSuite]>, system: &dyn System) -> RollupReading {
-    let bytes = system.read(path).into_bytes().map_err(|reason| {
-        let message = format!("cannot read the roll-up: {reason}");
-        Diagnostic::error(Place::file(path), message)
-    });
-    let text = bytes.as_deref().map_err(Clone::clone).and_then(|bytes| decode(path, bytes));
-    match text {
+    let refused = |problem: Diagnostic| RollupReading { rollup: None, diagnostics: vec![problem] };
+    let bytes = match system.read(path).into_bytes() {
+        Ok(bytes) => bytes,
+        Err(reason) => {
+            let message = format!("cannot read the roll-up: {reason}");
+            return refused(Diagnostic::error(Place::file(path), message));
+        }
+    };
+    match decode(path, &bytes) {
         Ok(text) => read_rollup(path, text, suites),
-        Err(problem) => RollupReading { rollup: None, diagnostics: vec![problem] },
+        Err(problem) => refused(problem),
     }
 }
 

@@ -45,7 +45,9 @@ pub(super) fn write_record(
     let folder = join(&record::runs_of(&home), &facts.id);
     let written = write_or_share_report(session, report, &home, &facts.id, system)?;
     let results = written.origin.map(|mut results| {
-        results.questions.take().into_iter().for_each(|digest| questions.know(digest));
+        if let Some(digest) = results.questions.take() {
+            questions.know(digest);
+        }
         ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
     });
     let results_digest = Some(written.digest);

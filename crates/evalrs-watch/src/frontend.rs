@@ -33,10 +33,12 @@ pub trait Frontend {
     fn closing_lines(&self, _board: &dyn Board) -> Vec<String> {
         Vec::new()
     }
+
     /// Gives the terminal to an editor.
     fn suspend(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+
     /// Takes it back.
     fn resume(&mut self, _board: &dyn Board) -> std::io::Result<()> {
         Ok(())
@@ -80,6 +82,7 @@ pub trait WatchContext {
     fn pages(&mut self) -> Option<&mut dyn Display> {
         None
     }
+
     /// The time of day where the user is, as `14:05`.
     fn time_of_day(&self) -> String;
     /// The command that compares the start of the session with its end.

@@ -72,8 +72,9 @@ impl Ranking for Ranks {
         if queries::graders(db, chunk.root(db)).iter().any(is_doubtful) {
             return DOUBTFUL;
         }
-        let mut marked = self.marked.iter();
-        if marked.any(|id| rows.contains(&Some(*id))) { MARKED } else { LAST }
+        let is_marked =
+            !self.marked.is_empty() && rows.iter().flatten().any(|id| self.marked.contains(id));
+        if is_marked { MARKED } else { LAST }
     }
 
     fn of(&self, db: &Database, cell: CellId) -> u8 {

@@ -137,6 +137,7 @@ pub(super) const MAX_KEPT_SAVES: usize = 20;
 /// The most verdicts that are kept of all of them together; those of the last one are kept however many they are.
 const MAX_KEPT_VERDICTS: usize = 100_000;
 
+/// The evaluations before the newest one, by the number of their save.
 #[derive(Debug, Default)]
 pub(super) struct PastSaves(Vec<ShownEvaluation>);
 

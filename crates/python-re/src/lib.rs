@@ -124,7 +124,17 @@ impl Regex {
         }
     }
 
-    /// All matches in `text`, one after another. After an empty match the search goes on one character further.
+    /// All matches in `text`, one after another: `re.finditer`. After an empty match the search goes on one character
+    /// further; after an error it ends.
+    ///
+    /// ```
+    /// # use python_re::{Regex, RegexProblem};
+    /// let marks = Regex::new("b*")?;
+    /// let found: Result<Vec<_>, _> = marks.find_all("äbb").collect();
+    /// let places: Vec<_> = found?.iter().map(|it| it.groups[0].clone().unwrap()).collect();
+    /// assert_eq!(places, [0..0, 2..4, 4..4]);
+    /// # Ok::<(), RegexProblem>(())
+    /// ```
     pub fn find_all(&self, text: &str) -> impl Iterator<Item = Result<Captures, RegexProblem>> {
         let mut start = 0;
         std::iter::from_fn(move || {

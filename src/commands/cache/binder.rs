@@ -292,6 +292,12 @@ fn not_asked(planned: Option<&GradePlan>) -> Option<Unbound> {
             Some(Unbound::EmptySubmission)
         }
         Some(GradePlan::Graded(grade)) => Some(Unbound::Graded(grade.rationale.to_string())),
-        _ => Some(Unbound::Unanswered),
+        Some(
+            GradePlan::Extract(_)
+            | GradePlan::Converse(_)
+            | GradePlan::Blocked
+            | GradePlan::Skipped,
+        )
+        | None => Some(Unbound::Unanswered),
     }
 }

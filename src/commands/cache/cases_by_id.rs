@@ -27,7 +27,7 @@ pub(super) enum Unbound {
     OtherModel(String),
     #[error("the sample has no trial {0}")]
     NoTrial(u32),
-    /// Of a judge or of all.
+    /// How many votes the grader asks for, of a judge or of all.
     #[error("the grader asks for {} of a judge", count(*.0 as usize, "vote"))]
     NoVote(u32),
     #[error("the submission is empty, and no judge is asked about it")]

@@ -6,11 +6,17 @@ use evalrs_engine::session::shortened::shortened;
 use evalrs_eval::dataset::split::{self, RecordStart};
 use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout, JudgmentReader};
 use evalrs_model::spec::DatasetFormat;
+use evalrs_system::FileBytes;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::Error;
 
 pub(super) fn read(path: &str, console: &Console<'_>) -> Result<Vec<u8>, Error> {
-    console.system.read(path).into_bytes().map_err(|reason| {
+    bytes_of(path, console.system.read(path))
+}
+
+/// What was read of the file at `path`.
+pub(super) fn bytes_of(path: &str, read: FileBytes) -> Result<Vec<u8>, Error> {
+    read.into_bytes().map_err(|reason| {
         Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was imported")
     })
 }

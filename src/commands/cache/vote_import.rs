@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::cases_by_id::{CasesById, NoEntry, Unbound, UnboundJudgment};
 use super::fields_args::layout;
 use super::import_tally::{ImportReport, ImportTally, RefusedScore};
-use super::judgments_file::{each_judgment, read};
+use super::judgments_file::{bytes_of, each_judgment, read};
 use crate::cli::ImportArgs;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
@@ -240,10 +240,10 @@ fn take<'a>(
 
 /// The votes that are kept in the file by now.
 fn kept_votes(path: &str, console: &Console<'_>) -> Result<BTreeMap<VoteId, KeptVote>, Error> {
-    if console.system.read(path) == FileBytes::Missing {
-        return Ok(BTreeMap::new());
-    }
-    let bytes = read(path, console)?;
+    let bytes = match console.system.read(path) {
+        FileBytes::Missing => return Ok(BTreeMap::new()),
+        read => bytes_of(path, read)?,
+    };
     let text = split::decode(path, &bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
     if text.trim().is_empty() {
         return Ok(BTreeMap::new());

@@ -327,9 +327,8 @@ impl<'a> ExplanationSource<'a> {
         let earlier = self.earlier?;
         earlier.pasts.iter().find_map(|past| {
             let lines = earlier.lines.of(past);
-            let mut own =
-                lines.iter().filter(|it| it.model == line.model && it.trial == line.trial);
-            Some((past.id.clone(), ActionKey::parse(own.next()?.conversation.as_deref()?)))
+            let own = lines.iter().find(|it| it.model == line.model && it.trial == line.trial)?;
+            Some((past.id.clone(), ActionKey::parse(own.conversation.as_deref()?)))
         })
     }
 }

@@ -154,11 +154,11 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
 
 /// For each grader, how many of its actions are among `keys`, each key once.
 fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
-    let ordinals = 0..session.graders().len();
+    let graders = session.graders().len();
     if keys.is_empty() {
-        return ordinals.map(|_| 0).collect();
+        return vec![0; graders];
     }
-    let counts = ordinals.map(|ordinal| {
+    let counts = (0..graders).map(|ordinal| {
         let own = actions_of_grader(&session.db, session.root, ordinal).map(|action| action.key);
         own.filter(|key| keys.contains(key)).collect::<KeySet>().len() as u64
     });

@@ -179,8 +179,10 @@ impl<'a> Admission<'a> {
             return None;
         }
         self.budget.sent(expected);
-        let is_judge = matches!(launch, Launch::Judge(_));
-        let left = if is_judge { &mut self.judges_left } else { &mut self.conversations_left };
+        let left = match launch {
+            Launch::Target(_) => &mut self.conversations_left,
+            Launch::Judge(_) | Launch::Program(_) => &mut self.judges_left,
+        };
         *left = left.saturating_sub(1);
         self.blocked = self.blocked.or(self.held());
         Some(WaitingAction { expected, ..next.action })

@@ -260,6 +260,7 @@ fn put(headers: &mut Vec<RequestHeader>, name: &str, value: Secret, is_secret: b
     headers.retain(|held| !held.name.eq_ignore_ascii_case(name));
     headers.push(RequestHeader { name: name.to_owned(), value, is_secret });
 }
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -143,11 +143,12 @@ pub(crate) fn superseded<'a>(
     missing: impl IntoIterator<Item = &'a WaitingAction>,
 ) -> KeySet {
     let mut found = KeySet::default();
-    // A first run has no earlier judgments, and nothing need be rendered to know it.
-    if store.is_empty() {
+    let missing: Vec<&WaitingAction> = missing.into_iter().collect();
+    // A first run has no earlier judgments, and nothing need be rendered to know it. To ask the store costs its size: not
+    // where nothing is missing.
+    if missing.is_empty() || store.is_empty() {
         return found;
     }
-    let missing: Vec<&WaitingAction> = missing.into_iter().collect();
     for batch in missing.chunks(LOOKED_UP) {
         let pairs = batch.iter().filter_map(|waiting| {
             let WaitingAction { cell, ballot, purpose, key, .. } = **waiting;

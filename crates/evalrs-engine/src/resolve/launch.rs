@@ -26,6 +26,7 @@ const CONVERSATIONS: usize = 4;
 
 /// Variables that say how a Letta server is reached.
 const LETTA_API_KEY: &str = "LETTA_API_KEY";
+const LETTA_BASE_URL: &str = "LETTA_BASE_URL";
 const LETTA_PROJECT_ID: &str = "LETTA_PROJECT_ID";
 
 /// Renders `waiting`. An error names the promise of the graph that does not hold.
@@ -143,8 +144,8 @@ fn told_of_server(
     environment: &BTreeMap<String, String>,
 ) -> Arc<Start> {
     let mut told = start.clone();
-    for name in [LETTA_API_KEY, "LETTA_BASE_URL", LETTA_PROJECT_ID] {
-        let value = if name == "LETTA_BASE_URL" { base_url } else { environment.get(name) };
+    for name in [LETTA_API_KEY, LETTA_BASE_URL, LETTA_PROJECT_ID] {
+        let value = if name == LETTA_BASE_URL { base_url } else { environment.get(name) };
         if let Some(value) = value {
             told.env.retain(|(held, _)| held != name);
             told.env.push((name.to_owned(), Secret::new(value.clone())));

@@ -47,7 +47,9 @@ impl LandedAction {
             }
         };
         if stands {
-            self.in_vain = self.in_vain.take().filter(|_| !is_newer);
+            if is_newer {
+                self.in_vain = None;
+            }
             self.outcome = outcome;
         }
         stands

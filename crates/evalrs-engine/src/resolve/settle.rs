@@ -30,6 +30,7 @@ use evalrs_store::Entry;
 /// Chunks that one thread plans before several are worth while.
 pub const MAX_CHUNKS_ALONE: usize = 64;
 
+/// The most threads that plan.
 const MAX_THREADS: usize = 8;
 
 /// Entries that are in memory together when others may have kept better ones.
@@ -147,7 +148,8 @@ fn plan(resolver: &mut Resolver<'_>) {
 
 /// Does `work`, which needs the plans of all chunks in their order, while other threads plan from the other end: that is where
 /// a run that replays everything spends its time. Threads work on clones of the database, and a write would wait for them; so
-/// they are joined before anything is written.
+/// they are joined before anything is written. Plans are queries: whoever computes one first, it is the same, and everybody
+/// else finds it.
 fn plan_beside<T>(db: &Database, root: Root, work: impl FnOnce() -> T) -> T {
     let all = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let others = if root.chunks(db).len() > MAX_CHUNKS_ALONE { all - 1 } else { 0 };

@@ -12,7 +12,7 @@ use evalrs_eval::dataset::split;
 use evalrs_system::changed_paths::ChangedPaths;
 use evalrs_system::{FileBytes, System};
 
-/// The digest of a file. That of a large one is worked out beside what waits for nothing of it.
+/// The digest of a file for records of runs: blake3. That of a large one is worked out beside what waits for nothing of it.
 #[derive(Clone)]
 pub struct FileDigest(Arc<Work>);
 

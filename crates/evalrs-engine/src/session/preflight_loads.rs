@@ -46,7 +46,8 @@ impl Session {
 
     /// Whether the session holds the program as it was read, with all that it loads.
     fn is_held(&self, program: Program, read: &ReadProgram, system: &dyn System) -> bool {
-        matches!(program.state(&self.db), ProgramState::Known(known) if self.is_unchanged(known, read, system))
+        let ProgramState::Known(known) = program.state(&self.db) else { return false };
+        self.is_unchanged(known, read, system)
     }
 
     /// What came of loading the program, if it was loaded as it was read.

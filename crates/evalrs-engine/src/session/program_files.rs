@@ -82,6 +82,7 @@ impl Session {
             // One that could not be loaded is loaded again, whatever has changed.
             let is_same = before.is_some() && of_before.as_ref() == Some(&read.known);
             let spec = program.spec(&self.db);
+            // Where it is the same, its key is still that of the reading before.
             match self.programs.listing(program) {
                 // What calls have loaded since completes keys when they are over: until then what was called stands.
                 Some(listing) if is_same && self.is_as_seen(program, listing, system) => {}

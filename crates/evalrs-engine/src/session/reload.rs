@@ -194,9 +194,11 @@ impl Session {
         if !is_same {
             return false;
         }
-        let mut rubrics = rows::rubric_files(db, root).iter();
-        apart.read_rubrics(rubrics.as_slice(), system);
-        rubrics.all(|path| unreadable(queries::row_rubric(&apart.db, apart.root, path)).is_none())
+        let rubrics = rows::rubric_files(db, root);
+        apart.read_rubrics(rubrics, system);
+        rubrics
+            .iter()
+            .all(|path| unreadable(queries::row_rubric(&apart.db, apart.root, path)).is_none())
     }
 
     /// Whether rubrics name nothing in braces but what those that are held name: a name that stands for nothing is

@@ -51,6 +51,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
+
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
                 let mut members = Vec::with_capacity(8);
                 while let Some(Key(key)) = map.next_key()? {

@@ -23,7 +23,7 @@ use evalrs_trajectory::Trajectory;
 pub struct GraderInfo {
     /// What a suite calls it.
     pub id: &'static str,
-    /// What else a suite may call it.
+    /// What else a suite may call it, beside the spellings with dashes.
     pub aliases: &'static [&'static str],
     /// Its name for people.
     pub name: &'static str,

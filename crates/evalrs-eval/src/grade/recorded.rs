@@ -16,7 +16,6 @@ use evalrs_model::spec::{OptionProblem, Scale, ToolSpec};
 
 pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
     id: "recorded_score",
-    aliases: &["recorded-score"],
     name: "Recorded score",
     description: "Takes over a score that the row already carries.",
     reads_row: true,

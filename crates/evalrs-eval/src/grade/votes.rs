@@ -34,7 +34,6 @@ const SHOWN_VOTES: usize = 12;
 
 pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
     id: ID,
-    aliases: &["recorded-votes"],
     name: "Recorded votes",
     description: "Combines votes that people or others gave, and asks nobody.",
     reads_row: true,

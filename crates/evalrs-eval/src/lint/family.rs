@@ -25,8 +25,22 @@ const FAMILIES: [(&str, &[&str]); 12] = [
 ];
 
 /// What stands before the name of a model.
-const MAKERS: &str =
-    "openai azure anthropic google models meta mistralai us eu apac global vertex microsoft xai";
+const MAKERS: [&str; 14] = [
+    "openai",
+    "azure",
+    "anthropic",
+    "google",
+    "models",
+    "meta",
+    "mistralai",
+    "us",
+    "eu",
+    "apac",
+    "global",
+    "vertex",
+    "microsoft",
+    "xai",
+];
 
 /// The most models that are named in a message.
 const MAX_NAMED: usize = 3;
@@ -35,7 +49,7 @@ const MAX_NAMED: usize = 3;
 pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next()?.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let first = words.find(|word| MAKERS.split(' ').all(|maker| maker != *word))?;
+    let first = words.find(|word| !MAKERS.contains(word))?;
     if matches!(first, "o1" | "o3" | "o4") {
         return Some("gpt");
     }

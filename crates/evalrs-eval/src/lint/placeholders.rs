@@ -6,25 +6,69 @@ use evalrs_base::diagnostic::{Diagnostic, clipped, suggest};
 use evalrs_model::spec::Lint;
 
 /// What other tools call what is judged.
-const OUTPUTS: &str = "output outputs answer response completion actual_output actual prediction generation reply \
-    result model_output model_answer model_response agent_output agent_response student_answer candidate";
+const OUTPUTS: [&str; 18] = [
+    "output",
+    "outputs",
+    "answer",
+    "response",
+    "completion",
+    "actual_output",
+    "actual",
+    "prediction",
+    "generation",
+    "reply",
+    "result",
+    "model_output",
+    "model_answer",
+    "model_response",
+    "agent_output",
+    "agent_response",
+    "student_answer",
+    "candidate",
+];
 /// What they call the question.
-const INPUTS: &str =
-    "question prompt query instruction task problem user_input inputs user_query user_message";
+const INPUTS: [&str; 10] = [
+    "question",
+    "prompt",
+    "query",
+    "instruction",
+    "task",
+    "problem",
+    "user_input",
+    "inputs",
+    "user_query",
+    "user_message",
+];
 /// What they call the reference answer.
-const REFERENCES: &str = "expected expected_output expected_answer reference reference_answer target ideal gold \
-    gold_answer correct_answer criterion label hint ground_truths";
+const REFERENCES: [&str; 14] = [
+    "expected",
+    "expected_output",
+    "expected_answer",
+    "reference",
+    "reference_answer",
+    "target",
+    "ideal",
+    "gold",
+    "gold_answer",
+    "correct_answer",
+    "criterion",
+    "label",
+    "hint",
+    "ground_truths",
+];
 /// What they call the first and the second of two submissions.
-const FIRST: &str = "answer_a response_a output_a output_1 response_1 answer_1";
-const SECOND: &str = "answer_b response_b output_b output_2 response_2 answer_2";
+const FIRST: [&str; 6] =
+    ["answer_a", "response_a", "output_a", "output_1", "response_1", "answer_1"];
+const SECOND: [&str; 6] =
+    ["answer_b", "response_b", "output_b", "output_2", "response_2", "answer_2"];
 
 /// Our name for what other tools call `name`.
 fn ours(name: &str, compares: bool) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let of_pair = [(FIRST, PAIR_NAMES[0]), (SECOND, PAIR_NAMES[1])];
-    let known = [(OUTPUTS, "submission"), (INPUTS, "input"), (REFERENCES, "ground_truth")];
-    let mut all = of_pair.into_iter().filter(|_| compares).chain(known);
-    all.find(|(theirs, _)| theirs.split(' ').any(|word| word == name)).map(|(_, ours)| ours)
+    let of_pair = [(&FIRST[..], PAIR_NAMES[0]), (&SECOND, PAIR_NAMES[1])];
+    let known = [(&OUTPUTS[..], "submission"), (&INPUTS, "input"), (&REFERENCES, "ground_truth")];
+    let pair = of_pair.into_iter().filter(|_| compares);
+    pair.chain(known).find(|(theirs, _)| theirs.contains(&name.as_str())).map(|(_, ours)| ours)
 }
 
 /// Refuses names in braces that stand for something in no row: every judgment would be paid for in vain.

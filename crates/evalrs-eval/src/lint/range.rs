@@ -38,11 +38,42 @@ const CONDITIONS: [&str; 25] = [
     "than", "because", "least",
 ];
 /// What may follow a range of scores; anything else is what there are so many of.
-const FOLLOWING: &str = "where with inclusive based for according depending how scale and as using in on by being that \
-    or to overall only both";
+const FOLLOWING: [&str; 22] = [
+    "where",
+    "with",
+    "inclusive",
+    "based",
+    "for",
+    "according",
+    "depending",
+    "how",
+    "scale",
+    "and",
+    "as",
+    "using",
+    "in",
+    "on",
+    "by",
+    "being",
+    "that",
+    "or",
+    "to",
+    "overall",
+    "only",
+    "both",
+];
 /// What shows that scores of another range are brought to the scale.
-const CONVERSIONS: &str =
-    "divide divided dividing normalize normalized normalise normalised rescale convert";
+const CONVERSIONS: [&str; 9] = [
+    "divide",
+    "divided",
+    "dividing",
+    "normalize",
+    "normalized",
+    "normalise",
+    "normalised",
+    "rescale",
+    "convert",
+];
 /// The most words between a verb and the range.
 const MAX_OBJECT: usize = 10;
 /// The most words in which a text says what its scores mean.
@@ -112,7 +143,7 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
     let is_scale = |min: f64, max: f64| is_same(min, scale.min) && is_same(max, scale.max);
     let ranges = || (0..tokens.len()).filter_map(|at| plain_range(tokens, at));
     if ranges().any(|range| is_scale(range.min, range.max))
-        || tokens.iter().filter_map(RubricToken::word).any(|word| is_one_of(CONVERSIONS, word))
+        || tokens.iter().any(|token| token.is_word(&CONVERSIONS))
     {
         return None;
     }
@@ -150,10 +181,6 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
     let of_anchor =
         |range: &&WrittenRange| range.declared == found.declared && is_same(range.max, max);
     declared.iter().find(of_anchor).copied().or(Some(found))
-}
-
-fn is_one_of(words: &str, word: &str) -> bool {
-    words.split(' ').any(|one| one == word)
 }
 
 fn is_same(left: f64, right: f64) -> bool {
@@ -280,7 +307,7 @@ fn ends_there(tokens: &[RubricToken], end: usize) -> bool {
         RubricTokenKind::Sign(sign) => {
             matches!(sign, ')' | ']' | ',' | ':' | '(' | '–' | '—' | '=')
         }
-        RubricTokenKind::Word(word) => is_one_of(FOLLOWING, word),
+        RubricTokenKind::Word(word) => FOLLOWING.contains(&word.as_str()),
         RubricTokenKind::Number(_) => false,
     })
 }

@@ -46,7 +46,12 @@ impl Talk<'_> {
         request: &WebRequest<'_>,
         read: ReadReply<'_, T>,
     ) -> Result<T, Failure> {
-        let settings = LimitSettings { most: AT_ONCE, ..LimitSettings::default() };
+        let settings = LimitSettings {
+            most: AT_ONCE,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            identical_failures: 0,
+        };
         let id = self.web.endpoints.open(&request.endpoint, settings);
         let mut last: Option<Failure> = None;
         let mut attempt = 0;
@@ -156,9 +161,14 @@ fn given_up(talk: &Talk<'_>, refused: Refusal, last: Option<Failure>) -> Failure
     let why = match refused {
         Refusal::TooLate(why) | Refusal::Closed(why) => why,
     };
-    let message = last.as_ref().map_or_else(
-        || format!("{}: {why}", talk.late().message),
-        |last| format!("{}; {why}, and the time limit is before that", last.message),
-    );
-    Failure { message, ..last.unwrap_or_else(|| talk.late()) }
+    match last {
+        Some(last) => {
+            let message = format!("{}; {why}, and the time limit is before that", last.message);
+            Failure { message, ..last }
+        }
+        None => {
+            let late = talk.late();
+            Failure { message: format!("{}: {why}", late.message), ..late }
+        }
+    }
 }

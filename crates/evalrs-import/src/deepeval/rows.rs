@@ -91,6 +91,7 @@ struct CaseReader<'a> {
     columns: Vec<MetricColumn>,
     verdicts: usize,
 }
+
 impl CaseReader<'_> {
     fn single(&mut self, case: &Value) -> Option<Value> {
         let input = field(case, &["input"]).cloned().unwrap_or_else(|| Value::from(""));

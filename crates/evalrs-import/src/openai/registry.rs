@@ -111,6 +111,7 @@ impl EventReader {
                 row["sample"] = data.clone();
             }
             other => {
+                // So that events are listed, be none of them mapped.
                 self.imported.count_all("events", 0);
                 let what = format!("an event `{other}`");
                 self.imported.leave_out("events", place, what, "evalrs has no counterpart");

@@ -26,6 +26,7 @@ impl ScriptCondition {
         Self { code: code.to_owned(), wanted: None }
     }
 }
+
 pub(super) const IS_JSON: &str =
     "(() => { try { JSON.parse(text); return true; } catch { return false; } })()";
 

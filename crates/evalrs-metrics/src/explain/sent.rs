@@ -161,11 +161,15 @@ impl ExplainedOutcome {
     /// What is shown of an entry of the store.
     pub fn new(stored: StoredOutcome, layer: String, generation: u32, cost: Option<Cost>) -> Self {
         let origin = SentOrigin::new(&stored, layer, generation);
-        let usage = serde_json::to_value(stored.outcome.usage()).unwrap_or_default();
-        let (reply, failure, model) = match stored.outcome {
-            Outcome::Reply(reply) => (Some(reply.text), None, reply.model),
-            Outcome::Failure(failure) => (None, Some(failure), None),
+        // Nobody knows what imported judgments used: that is null, and not zero.
+        let (reply, failure, model, usage) = match stored.outcome {
+            Outcome::Reply(reply) => (Some(reply.text), None, reply.model, reply.usage),
+            Outcome::Failure(failure) => {
+                let usage = failure.usage;
+                (None, Some(failure), None, usage)
+            }
         };
+        let usage = serde_json::to_value(usage).unwrap_or_default();
         Self { reply, failure, model, usage, cost, origin }
     }
 }

@@ -74,6 +74,7 @@ impl<'a> FileWriter<'a> {
         Ok(Self { out, end, pack: Vec::new(), held: 0, packs: 0 })
     }
 
+    /// Writes a case: that of the next row. Cases have no name in the file.
     pub(crate) fn case(&mut self, case: &CaseView) -> io::Result<()> {
         self.pack.push(if self.held > 0 { b',' } else { b'[' });
         serde_json::to_writer(&mut self.pack, case)?;

@@ -311,6 +311,7 @@ pub(crate) fn left_unasked(system: &dyn System, folder: &str) -> bool {
     struct OfActions {
         actions: BTreeMap<String, UnaskedTally>,
     }
+
     #[derive(Deserialize)]
     struct UnaskedTally {
         pending: u64,
@@ -337,6 +338,7 @@ pub fn conversations_used(system: &dyn System, home: &str, id: &str) -> Option<(
     struct OfTarget {
         target: RecordedTally,
     }
+
     #[derive(Deserialize)]
     struct RecordedTally {
         cached: u64,

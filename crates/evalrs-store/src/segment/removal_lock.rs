@@ -8,8 +8,6 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use evalrs_system::file_lock::FileLock;
-
 /// Released when it is dropped, whatever becomes of the process.
 #[derive(Debug)]
 pub(crate) struct RemovalLock {
@@ -36,11 +34,4 @@ pub(crate) fn try_removing_segments(folder: &Path) -> Option<RemovalLock> {
         Err(TryLockError::WouldBlock) => None,
         Err(TryLockError::Error(_)) => Some(RemovalLock { _folder: None }),
     }
-}
-
-/// Waits until no other import of judgments works in the cache folder `dir`: each decides by what is there whether a score is
-/// another one. Held while an import looks at the store and writes it; runs do not wait for it. Where the system has no locks
-/// nobody waits: of two scores that come at one moment the winner is then the same for all, but nobody is told.
-pub fn lock_imports(dir: &Path) -> Option<FileLock> {
-    FileLock::wait(&dir.join("v1/import.lock").to_string_lossy()).ok()
 }

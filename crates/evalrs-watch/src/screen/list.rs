@@ -24,7 +24,7 @@ const MOST_LOOKED_AT: usize = 10_000;
 pub(super) struct VerdictList {
     /// The filter that the user chose; before one is chosen, what is worth seeing is listed.
     pub filter: Option<VerdictFilter>,
-    /// What else the user chose.
+    /// What else the user chose; its filter is not used.
     pub choices: ListQuery,
     /// Where its rows were drawn; empty while they are not.
     pub area: Rect,

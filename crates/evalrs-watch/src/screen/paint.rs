@@ -106,7 +106,7 @@ impl Canvas<'_> {
         StatefulWidget::render(table, area, self.buffer, &mut state);
     }
 
-    /// Draws a block in the middle of an area, over whatever is there, and returns the area in it.
+    /// Draws a block at `place`, over whatever is there, and returns the area in it.
     pub(super) fn over(&mut self, place: Rect, block: Block<'_>) -> Rect {
         let inner = block.inner(place);
         self.render(Clear, place);
