@@ -89,6 +89,18 @@ mod tests {
     use evalrs_test_runs as fixtures;
 
     #[test]
+    fn a_line_a_result() {
+        let text = fixtures::hostile().written(evalrs_metrics::results::report::write_lines);
+        assert_eq!(text.lines().count(), 4);
+        let first = text.lines().next().unwrap().replace('\u{202e}', "<override>");
+        insta::assert_snapshot!(first, @r#"{"format":2,"sample_id":"s1","input":"question","ground_truth":null,"model":"m:1,x","trial":0,"submission":"","grades":{"accuracy":{"score":1.0,"pass":true,"rationale":"fine","error":null,"key":null,"metadata":{}},"quality|x":{"score":0.25,"pass":false,"rationale":"</testcase> ]]>\u0000\u001b[31m|\n::error::@team `code` <img src=x><override>##[error]%0A","error":null,"key":null,"metadata":{}}}}"#);
+        for line in text.lines() {
+            let value: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(value["format"], 2);
+        }
+    }
+
+    #[test]
     fn one_object_of_three_parts() {
         for report in [fixtures::hostile(), fixtures::empty()] {
             let value: Value = serde_json::from_str(&report.written(super::write)).unwrap();

@@ -205,6 +205,7 @@ impl Wins {
         (0..size).map(|one| (0..size).map(|other| cell(one, other)).collect()).collect()
     }
 
+    /// The standard error of each strength less the mean of all.
     fn errors(&self, strengths: &[f64]) -> Option<Vec<f64>> {
         let size = self.players() - 1;
         let information = self.information(strengths);

@@ -45,6 +45,7 @@ pub fn write_lines(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub(crate) fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result<()> {
+    // Written at once, so that a reader of a growing file sees whole lines.
     let mut line = serde_json::to_vec(result)?;
     line.push(b'\n');
     out.write_all(&line)

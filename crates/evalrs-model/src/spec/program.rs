@@ -246,7 +246,8 @@ pub enum Repeat {
     Sometimes,
 }
 
-/// What a program may be handed of a sample where the suite says so (`sees`), in this order. All of it is part of the keys of its calls.
+/// What a program may be handed of a sample where the suite says so (`sees`), in this order. All of it is part of the
+/// keys of its calls.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, IntoStaticStr, VariantNames,
 )]

@@ -209,7 +209,7 @@ fn weighted(fields: FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> {
 fn read_weights(field: Field<'_>, graders: &[&str]) -> Option<Vec<(String, f64)>> {
     let entries = field.entries()?;
     let mut weights = Vec::with_capacity(entries.len());
-    for entry in entries {
+    for entry in &entries {
         if !graders.contains(&entry.key.as_str()) {
             let mut at_key = entry.entry.clone();
             at_key.value.span = entry.key_span;
@@ -226,9 +226,7 @@ fn read_weights(field: Field<'_>, graders: &[&str]) -> Option<Vec<(String, f64)>
     let weights: Option<Vec<_>> =
         weights.into_iter().map(|(name, weight)| Some((name, weight?))).collect();
     let sum: f64 = weights.as_ref()?.iter().map(|(_, weight)| weight).sum();
-    if weights.as_ref().is_some_and(|weights| !weights.is_empty())
-        && (sum == 0.0 || !sum.is_finite())
-    {
+    if !entries.is_empty() && (sum == 0.0 || !sum.is_finite()) {
         field.error("`weights` must sum to a finite, non-zero value", "");
     }
     weights

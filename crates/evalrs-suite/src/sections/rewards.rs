@@ -93,7 +93,8 @@ pub(crate) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
     }
     if !field.is_mapping() {
         let hint = "for example `reward: 0.7*quality + 0.3*policy`";
-        return field.wrong_type("a mapping or an expression", hint).unwrap_or_default();
+        field.wrong_type::<()>("a mapping or an expression", hint);
+        return;
     }
     let Some(mut inner) = field.fields(&REWARD_METRIC) else { return };
     let Some(kind) = reward_kind(field, &inner) else {

@@ -48,7 +48,10 @@ fn of_numbers(table: &MetricTable, estimate: fn(&[ScorePair]) -> Option<f64>) ->
         let problem = "what it compares are texts, and not numbers";
         return MetricValue { errors, ..MetricValue::without(problem) };
     }
-    coefficient(MetricValue::estimated(table, &samples, &levelled(&pairs), estimate), errors)
+    coefficient(
+        MetricValue::estimated_if_defined(table, &samples, &levelled(&pairs), estimate),
+        errors,
+    )
 }
 
 fn of_classes(table: &MetricTable) -> MetricValue {
@@ -61,7 +64,7 @@ fn of_classes(table: &MetricTable) -> MetricValue {
     let pairs: Vec<CategoryPair> = pairs.collect();
     let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
     let kappa = |pairs: &[CategoryPair]| cohen_kappa(pairs, KappaWeights::Plain);
-    coefficient(MetricValue::estimated(table, &samples, &pairs, kappa), errors)
+    coefficient(MetricValue::estimated_if_defined(table, &samples, &pairs, kappa), errors)
 }
 
 /// Units need not have all ratings.
@@ -91,7 +94,8 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
     units.iter_mut().flatten().for_each(|value| *value = levels.level(*value));
     let rated = RatedUnits::new(&units, level);
     let all: Vec<usize> = (0..units.len()).collect();
-    let found = MetricValue::estimated(table, &samples, &all, |drawn| rated.alpha(drawn));
+    let found =
+        MetricValue::estimated_if_defined(table, &samples, &all, |drawn| rated.alpha(drawn));
     coefficient(found, ratings.errors_where(|value| rating(value).is_none()))
 }
 
@@ -112,7 +116,7 @@ fn fleiss(table: &MetricTable) -> MetricValue {
         }
     }
     let counts: Vec<&[usize]> = counts.iter().map(Vec::as_slice).collect();
-    let found = MetricValue::estimated(table, &samples, &counts, fleiss_kappa);
+    let found = MetricValue::estimated_if_defined(table, &samples, &counts, fleiss_kappa);
     let several = counts.iter().filter(|own| own.iter().sum::<usize>() > 1).count();
     coefficient(MetricValue { n: several, ..found }, ratings.errors_where(|_| false))
 }

@@ -117,7 +117,7 @@ fn scored(
             _ => errors += 1,
         }
     }
-    let found = MetricValue::estimated(table, &samples, &items, estimate);
+    let found = MetricValue::estimated_if_defined(table, &samples, &items, estimate);
     if found.value.is_some() {
         return MetricValue { errors, ..found };
     }

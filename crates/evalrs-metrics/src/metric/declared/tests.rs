@@ -146,6 +146,23 @@ fn a_weight_that_is_not_known_may_draw_a_mean_as_far_as_its_own_value() {
 }
 
 #[test]
+fn nothing_is_drawn_of_a_coefficient_that_is_not_defined() {
+    let table = table("1 1 1");
+    let calls = std::cell::Cell::new(0);
+    let count = |value| {
+        calls.set(0);
+        let found = MetricValue::estimated_if_defined(&table, &[0, 1, 2], &[1.0, 1.0, 1.0], |_| {
+            calls.set(calls.get() + 1);
+            value
+        });
+        assert_eq!((found.value, found.n), (value, 3));
+        calls.get()
+    };
+    assert_eq!(count(None), 1);
+    assert!(count(Some(0.5)) > 1_000);
+}
+
+#[test]
 fn numbers_without_bounds_have_an_interval_only_where_they_differ() {
     let of = MetricKind::Of;
     let mean = Statistic::Mean;

@@ -83,6 +83,20 @@ impl MetricValue {
             ..Self::default()
         }
     }
+
+    /// The same for coefficients, which may be defined for no such items. Then nothing is drawn: that would take a thousand
+    /// times as long as to find it out.
+    pub(super) fn estimated_if_defined<T: Copy>(
+        table: &MetricTable,
+        samples: &[u32],
+        items: &[T],
+        estimate: impl Fn(&[T]) -> Option<f64>,
+    ) -> Self {
+        if estimate(items).is_none() {
+            return Self { n: items.len(), ..Self::default() };
+        }
+        Self::estimated(table, samples, items, estimate)
+    }
 }
 
 /// The number of one group of results.
