@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 
 use super::{AHEAD, Calls, CallsEnd, End, Receiver, call_in_order};
 use crate::resolve::prepare::{PrepareContext, prepare};
@@ -92,6 +93,8 @@ struct Setting<'a> {
     refresh: bool,
     most: usize,
     stop_after: Option<usize>,
+    /// Where the disk waits for the stop.
+    disk: Option<Arc<Barrier>>,
     max_concurrent: usize,
 }
 
@@ -103,6 +106,7 @@ impl<'a> Setting<'a> {
             refresh: false,
             most: usize::MAX,
             stop_after: None,
+            disk: None,
             max_concurrent: 8,
         }
     }
@@ -143,6 +147,9 @@ fn call(
             Some(turns) => {
                 for _ in 0..turns {
                     tokio::task::yield_now().await;
+                }
+                if let Some(disk) = &setting.disk {
+                    disk.wait();
                 }
             }
         }
@@ -185,6 +192,44 @@ fn outcomes_come_in_the_order_of_the_calls() {
         assert_eq!((texts, again.executed), (grades(&inputs), 0), "all is stored");
         assert_eq!(again.cached, inputs.len() as u64);
     }
+}
+
+/// A store whose first write lasts until somebody else comes to the barrier.
+struct SlowStore {
+    inner: MemoryStore,
+    disk: Arc<Barrier>,
+    has_waited: AtomicBool,
+}
+
+impl OutcomeStore for SlowStore {
+    fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+        self.inner.get_many(keys)
+    }
+
+    fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        if !self.has_waited.swap(true, Ordering::SeqCst) {
+            self.disk.wait();
+        }
+        self.inner.put_many(entries)
+    }
+
+    fn keys(&self) -> Vec<ActionKey> {
+        self.inner.keys()
+    }
+}
+
+#[test]
+fn nothing_is_called_while_too_much_waits_for_the_disk() {
+    let executor = Scripted::new(|_| 0);
+    let disk = Arc::new(Barrier::new(2));
+    let inner = MemoryStore::default();
+    let has_waited = AtomicBool::new(false);
+    let store: Arc<dyn OutcomeStore> =
+        Arc::new(SlowStore { inner, disk: Arc::clone(&disk), has_waited });
+    let setting = Setting { stop_after: Some(20_000), disk: Some(disk), ..Setting::of(&executor) };
+    call(&setting, &store, &inputs(0..20_000));
+    let called = executor.called.borrow().len();
+    assert!((1..AHEAD).contains(&called), "{called}");
 }
 
 #[test]
