@@ -148,9 +148,9 @@ mod tests {
         ] {
             assert_eq!(kind.unpack(packed, text.len()).unwrap(), text);
             let problem = kind.unpack(packed, text.len() - 1).unwrap_err();
-            assert_eq!(problem.to_string(), "what is compressed stands for more than 0 MB");
+            assert_eq!(problem.to_string(), "the decompressed size exceeds 0 MB");
             let cut = kind.unpack(&packed[..packed.len() - 9], 1 << 20).unwrap_err();
-            assert!(cut.to_string().starts_with("it is not what its name says"), "{cut}");
+            assert!(cut.to_string().starts_with("its content does not match its name"), "{cut}");
         }
         let whole = Compression::Gzip.unpack(&gzip(&text), 1 << 20).unwrap();
         assert_eq!(whole.capacity(), text.len(), "it never grew");

@@ -153,7 +153,7 @@ fn shared_conversation_warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
         others => format!(", and {others} others share one too"),
     };
     let message = format!(
-        "the samples `{}` and `{}` share a conversation{more}: only their id tells them apart, which the target is told and no key holds",
+        "the samples `{}` and `{}` share a conversation{more}: they differ only by id, which the target receives but no key contains",
         clipped(first),
         clipped(second),
     );
@@ -166,6 +166,6 @@ fn shared_conversation_warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
     );
     let warning = Diagnostic::warning(place, message).lint(Lint::SharedConversation.name());
     Some(warning.hint(
-        "say `sees: [id]` in `target` if its answers rest on the id; if not, `allow: [shared-conversation]`",
+        "set `sees: [id]` in `target` if its answers depend on the id; if not, `allow: [shared-conversation]`",
     ))
 }

@@ -321,7 +321,7 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
         some.push(id);
     }
     match some.as_slice() {
-        [] => "no row counts".to_owned(),
+        [] => "no row is selected".to_owned(),
         some => format!("the ids are `{}`", some.join("`, `")),
     }
 }

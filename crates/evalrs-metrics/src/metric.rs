@@ -104,7 +104,7 @@ pub struct NativeMean {
     pub max: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none_of_them(count: &usize) -> bool {
     *count == 0
 }

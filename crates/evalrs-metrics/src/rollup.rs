@@ -109,7 +109,7 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
     };
     let value = mean(|of| of.value);
     let problem = counted.iter().find(|of| of.found.value.is_none()).map(|of| {
-        let why = of.found.problem.as_deref().unwrap_or("there is nothing to compute it from");
+        let why = of.found.problem.as_deref().unwrap_or("no values to compute it from");
         format!("`{}` has no value: {why}", of.component.text)
     });
     let interval = value.and_then(|_| interval(&counted));

@@ -76,7 +76,7 @@ pub fn expand_within(
         match braces(pattern) {
             Some(plain) => plain.iter().for_each(|plain| walk.pattern(plain)),
             None => {
-                let message = format!("`{pattern}` stands for more than {MAX_BRACES} patterns");
+                let message = format!("`{pattern}` expands to more than {MAX_BRACES} patterns");
                 walk.found.problem = Some(message);
             }
         }
@@ -98,7 +98,7 @@ pub fn expand_within(
     let most = limits.files;
     if expanded.files.len() > most {
         expanded.files.truncate(most);
-        expanded.problem.get_or_insert_with(|| format!("these are more than {most} files"));
+        expanded.problem.get_or_insert_with(|| format!("it matches more than {most} files"));
     }
     expanded
 }
@@ -525,7 +525,7 @@ mod tests {
         let braces = "{a,b}".repeat(12);
         assert_eq!(
             tree().expand(&[&braces]).problem,
-            Some(format!("`{braces}` stands for more than 1000 patterns"))
+            Some(format!("`{braces}` expands to more than 1000 patterns"))
         );
     }
 

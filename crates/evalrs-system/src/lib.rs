@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Why a file that is not there has no bytes.
-pub const MISSING: &str = "there is no such file";
+pub const MISSING: &str = "no such file";
 
 /// What became of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -97,7 +97,7 @@ pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
         FileText::Text(text) => label_file::read(path, text, scales(db, root), layout),
         FileText::Unread => LabelReading::default(),
         FileText::Missing if !is_named => LabelReading::default(),
-        FileText::Missing => unreadable("there is no such file"),
+        FileText::Missing => unreadable("no such file"),
         FileText::Unreadable(reason) => unreadable(reason),
         FileText::NoText(problem) => wrong((**problem).clone()),
     }

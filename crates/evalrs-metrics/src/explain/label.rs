@@ -55,7 +55,7 @@ impl ExplainedLabel {
         }));
         let people: Vec<String> = self.people.iter().map(ExplainedOpinion::shown).collect();
         if !people.is_empty() {
-            let differ = if self.disputed { "people differ: " } else { "" };
+            let differ = if self.disputed { "reviewers disagree: " } else { "" };
             parts.push(format!("{differ}{}", people.join(", ")));
         }
         parts.join("; ")

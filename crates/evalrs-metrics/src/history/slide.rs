@@ -55,7 +55,7 @@ impl SlideTest {
         match self {
             Self::PairedPasses => "paired by sample, McNemar",
             Self::PairedScores => "paired by sample, t",
-            Self::TwoSample => "two-sample z, for a record is gone",
+            Self::TwoSample => "two-sample z, because a record is missing",
         }
     }
 }

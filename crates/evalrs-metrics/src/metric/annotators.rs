@@ -49,8 +49,8 @@ impl LabelCount {
         let labels = count(self.labels, "label");
         let shown = match self.people {
             0 => labels,
-            1 => format!("{labels} of 1 person"),
-            people => format!("{labels} of {people} people"),
+            1 => format!("{labels} by 1 reviewer"),
+            people => format!("{labels} by {people} reviewers"),
         };
         match self.held_out {
             None => shown,

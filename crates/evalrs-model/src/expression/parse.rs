@@ -298,7 +298,7 @@ impl Parser<'_> {
             Some(likely) => format!("did you mean `{likely}`?"),
             None => format!("the functions are `{}`", names.join("`, `")),
         };
-        problem(at.clone(), format!("there is no function `{name}`")).hint(hint)
+        problem(at.clone(), format!("unknown function `{name}`")).hint(hint)
     }
 
     /// Expressions with commas between them, up to the bracket that closes them.
@@ -366,8 +366,6 @@ impl Parser<'_> {
         if !is_value(before) || !is_value(self.tokens.get(index)) {
             return wrong;
         }
-        wrong.hint(
-            "put a name with spaces in quotes; between two values stands `+`, `*` or the like",
-        )
+        wrong.hint("put a name with spaces in quotes; put `+`, `*` or the like between two values")
     }
 }

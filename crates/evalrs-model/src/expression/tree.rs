@@ -126,7 +126,7 @@ pub enum EvaluationFault {
     #[error("division by zero")]
     DivisionByZero,
     /// The bounds of a `clamp`.
-    #[error("`clamp` between {0} and {1}, of which the first is the greater")]
+    #[error("`clamp` between {0} and {1}: the first is greater")]
     Bounds(f64, f64),
     /// A grader has nothing to say of the case.
     #[error("not applicable")]

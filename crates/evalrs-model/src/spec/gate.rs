@@ -90,7 +90,7 @@ impl Aggregation {
         matches!(self, Self::Agreement | Self::Kappa)
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_declared(&self) -> bool {
         *self == Self::Declared
     }

@@ -114,7 +114,7 @@ pub enum LabelMeaning {
     Score(f64),
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn as_pass_or_fail<S: Serializer>(passes: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(if *passes { "pass" } else { "fail" })
 }

@@ -168,7 +168,7 @@ pub struct HttpTarget {
     pub endpoint: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn as_kind_of_stream<S: Serializer>(is_stream: &bool, to: S) -> Result<S::Ok, S::Error> {
     is_stream.then_some("sse").serialize(to)
 }

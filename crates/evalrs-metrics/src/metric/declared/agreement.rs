@@ -45,7 +45,7 @@ fn of_numbers(table: &MetricTable, estimate: fn(&[ScorePair]) -> Option<f64>) ->
         }
     }
     if pairs.is_empty() && !rows.is_empty() {
-        let problem = "what it compares are texts, and not numbers";
+        let problem = "it compares texts, not numbers";
         return MetricValue { errors, ..MetricValue::without(problem) };
     }
     coefficient(
@@ -160,7 +160,7 @@ fn coefficient(found: MetricValue, errors: usize) -> MetricValue {
     let problem = match (found.value, found.n) {
         (Some(_), _) => return MetricValue { errors, ..found },
         (None, 0) => "no result has both",
-        (None, _) => "one side says the same of all: there is nothing to agree about",
+        (None, _) => "one side gives the same value to all: agreement is not defined",
     };
     MetricValue { n: found.n, errors, ..MetricValue::without(problem) }
 }

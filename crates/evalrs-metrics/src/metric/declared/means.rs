@@ -76,10 +76,8 @@ pub(super) fn no_interval(values: &[ClusteredValue]) -> Option<String> {
     let is_alone = values.iter().all(|item| item.cluster == first.cluster);
     let are_equal = values.iter().all(|item| item.value.total_cmp(&first.value).is_eq());
     let why = match (is_alone, are_equal) {
-        (true, _) => "one sample does not tell how far others lie from it",
-        (false, true) => {
-            "all values are the same, and nothing says how far others may lie from them"
-        }
+        (true, _) => "one sample has no spread",
+        (false, true) => "all values are equal, so their spread is not known",
         (false, false) => "the numbers are too large",
     };
     Some(format!("no interval: {why}"))

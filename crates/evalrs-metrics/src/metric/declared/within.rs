@@ -43,7 +43,7 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
     let interval = interval(spec, clustered.clone());
     let interval_problem = interval.is_none().then(|| no_interval(&clustered)).flatten();
     let undefined = found.iter().filter(|(_, of)| of.value.is_none());
-    let problem = values.is_empty().then(|| "it is defined in no group".to_owned());
+    let problem = values.is_empty().then(|| "it is not defined in any group".to_owned());
     MetricValue {
         value: mean(&values),
         n: values.len(),
