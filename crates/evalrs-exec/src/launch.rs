@@ -15,7 +15,7 @@ use evalrs_model::spec::{AgentKind, AgentSpec, Patience};
 
 /// An action, and everything that decides how it is executed but not what comes of it.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "made for a moment, and mostly of judges")]
+#[expect(clippy::large_enum_variant, reason = "short-lived, and mostly of judges")]
 pub enum Launch {
     /// A judge is asked.
     Judge(JudgeLaunch),

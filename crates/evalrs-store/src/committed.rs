@@ -55,7 +55,7 @@ impl CommittedStore {
             while let Some(reason) = held.first().and_then(|entry| check(entry).err()) {
                 held.remove(0);
                 self.warnings.push(format!(
-                    "left out the committed outcome of {key}, which {reason}; `evalrs cache verify` says where it stands"
+                    "skipped the committed outcome of {key}, which {reason}; `evalrs cache verify` shows where it is"
                 ));
             }
         }

@@ -78,11 +78,11 @@ impl<'a> StoredLine<'a> {
         let Self { key, generation, value, .. } = *self;
         if self.shared().is_some() {
             Err(
-                "it shares parts with another line of the segment that it was written in; `evalrs cache export` writes whole lines",
+                "it shares parts with another line of its segment; `evalrs cache export` writes whole lines",
             )
         } else if self.blob().is_some() {
             Err(
-                "it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines",
+                "it names a blob, which stays in its store; `evalrs cache export` writes whole lines",
             )
         } else {
             Ok(Entry { key, generation, body: value.to_owned() })

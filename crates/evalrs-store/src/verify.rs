@@ -96,7 +96,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
                     let entry = bases.entry(&found.entry);
                     if entry.is_incomplete {
                         return report.add([format!(
-                            "the stored outcome at `{shown}:{}` is whole, but what its key was made of is lost: the line that it shares this with is damaged",
+                            "the stored outcome at `{shown}:{}` is whole, but the ingredients of its key are lost: the line that it shares them with is damaged",
                             found.line
                         )]);
                     }

@@ -156,6 +156,6 @@ pub fn report_formats() -> impl TypedValueParser<Value = &'static ReportFormat> 
     let page = PossibleValue::new(PAGE).hide(true);
     PossibleValuesParser::new(report_names().chain([page]).collect::<Vec<_>>()).try_map(|name| {
         report_format(&name)
-            .ok_or("a page is made of a record: after the run, `evalrs report --format html -o report.html`")
+            .ok_or("a page is made from a record: after the run, `evalrs report --format html -o report.html`")
     })
 }

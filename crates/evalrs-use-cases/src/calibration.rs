@@ -95,7 +95,8 @@ pub fn calibrate_suite(
     if file.graders.0.is_empty() {
         return Err(Error::plain(
             format!("no grader of `{}` has a verdict with a label", sanitize(suite)),
-            "write labels of people beside the suite, name them by `labels`, or by `--labels FILE`",
+            "write human labels beside the suite, or name their file by `labels` or `--labels \
+             FILE`",
         ));
     }
     let path = before.path;
@@ -223,5 +224,5 @@ pub(super) fn say_uncalibrated(
         writeln!(err, "error: {}", sanitize(doubt))?;
     }
     let suite = sanitize(suite);
-    writeln!(err, "help: `evalrs calibrate --suite {suite}` compares them with labels of people")
+    writeln!(err, "help: `evalrs calibrate --suite {suite}` compares them with human labels")
 }

@@ -130,8 +130,8 @@ pub fn check_refreshed<'a>(
     let mut wanted = refresh.iter().filter(|name| !name.is_empty());
     let unknown = wanted.find(|name| !known.contains(&name.as_str()));
     unknown.map_or(Ok(()), |name| {
-        let hint = format!("there is `{}`", known.join("`, `"));
-        Err(Error::plain(format!("`--refresh={name}` names no grader"), hint))
+        let hint = format!("known: `{}`", known.join("`, `"));
+        Err(Error::plain(format!("`--refresh={name}` does not name a grader"), hint))
     })
 }
 

@@ -60,7 +60,11 @@ impl RollupFile {
     ) -> Result<ExitStatus, Error> {
         if evaluated.len() < self.suites {
             let name = &self.spec.name;
-            writeln!(console.err, "note: the roll-up `{name}` is left out: not all suites ended")?;
+            writeln!(
+                console.err,
+                "note: the roll-up `{name}` is skipped: not all suites \
+                                   finished"
+            )?;
             return Ok(ExitStatus::Success);
         }
         let rollup = roll_up(&self.spec, evaluated);

@@ -39,7 +39,7 @@ pub fn name_of(
     suite_name(path, &SuiteFiles { surroundings, system }).ok_or_else(|| {
         Error::plain(
             format!("`{}` is not a suite that can be read", sanitize(path)),
-            format!("`evalrs validate {}` says what is wrong", sanitize(path)),
+            format!("`evalrs validate {}` shows the problems", sanitize(path)),
         )
     })
 }

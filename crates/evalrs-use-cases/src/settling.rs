@@ -77,21 +77,21 @@ pub async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<Strin
 }
 
 /// What is said where the last commands were ended.
-const CUT_SHORT: &str = "interrupted again, so cleaning up was cut short: what `teardown` undoes, folders of conversations and agents on servers may be left";
+const CUT_SHORT: &str = "interrupted again, so the cleanup is incomplete: folders of conversations, agents on servers, and effects that `teardown` undoes may remain";
 
 fn hint_for(cannot: &CannotAsk) -> String {
     match cannot {
         CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
-            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
+            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or set `base_url` to its server"
         ),
         CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
         CannotAsk::Unloadable { details, .. } => {
             let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
-            format!("nothing was asked or run{}", details.unwrap_or_default())
+            format!("nothing was called or run{}", details.unwrap_or_default())
         }
-        CannotAsk::NoSandbox { .. } => "nothing was asked or run; `sandbox: none` runs it without one, where it is trusted".to_owned(),
+        CannotAsk::NoSandbox { .. } => "nothing was called or run; `sandbox: none` runs it without one, where it is trusted".to_owned(),
         CannotAsk::NoPrice { model } => format!(
-            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
+            "set it in evalrs.toml, in US dollars per million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
         ),
     }
 }

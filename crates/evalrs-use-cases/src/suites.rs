@@ -58,8 +58,8 @@ fn in_folder(folder: &str, system: &dyn System) -> Result<Vec<String>, Error> {
             others => format!("name `{}` itself", others.join("`, `")),
         };
         return Err(Error::plain(
-            format!("the folder `{folder}` holds no suite"),
-            format!("a folder stands for the files `suite.yaml` and `*.suite.yaml` in it; {name}"),
+            format!("the folder `{folder}` has no suite"),
+            format!("a folder means the files `suite.yaml` and `*.suite.yaml` in it; {name}"),
         ));
     }
     found.sort();
@@ -147,7 +147,7 @@ mod tests {
             (&["/w/e/*/*.yaml"], "/w/e/a/suite.yaml /w/e/b/base.yaml"),
             (&["/w/e/*/"], both),
             (&["/w/e/[x].yaml"], "/w/e/[x].yaml"),
-            (&["/w/none"], "error: the folder `/w/none` holds no suite"),
+            (&["/w/none"], "error: the folder `/w/none` has no suite"),
             (&["/w/x/*.yaml"], "error: no file matches `/w/x/*.yaml`"),
         ] {
             assert_eq!(found(named), expected, "{named:?}");

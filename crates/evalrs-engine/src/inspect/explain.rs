@@ -430,7 +430,7 @@ impl NowLine<'_> {
             ));
         }
         if names.is_empty() && self.grade().is_some_and(|grade| grade.key.is_some()) {
-            names.push("something of the row that records do not hold".to_owned());
+            names.push("something of the row that records do not keep".to_owned());
         }
         names
     }

@@ -205,7 +205,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             return stored;
         }
         if let Some(flag) = ask.flag() {
-            let message = format!("no stored grade, and {flag} forbids calling the grader");
+            let message = format!("no cached grade, and {flag} forbids calling the grader");
             return Some(Outcome::Failure(Failure::new(FailureKind::NotStored, message)));
         }
         self.waiting.insert(key, vec![ordinal]);

@@ -10,6 +10,7 @@ use super::settings::{ActionKind, Settings};
 use super::settled::CannotAsk;
 use super::waiting::WaitingAction;
 use crate::session::Session;
+use evalrs_base::text::count;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_eval::judge::{Judge, JudgeEndpoint, provider};
 use evalrs_exec::{Endpoint, LimitSettings, RequestHeader, Secret};
@@ -132,11 +133,11 @@ pub(crate) fn check_credentials(
             }
         }
     }
-    let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
+    let Some(((grader, at), missing)) = keyless.into_iter().next() else { return Ok(()) };
     let db = &session.db;
     let Some(grader) = session.grader(grader) else { return Ok(()) };
     let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
-    let who_asks = format!("`{}` has {count} judgments to ask", grader.name(db));
+    let who_asks = format!("`{}` has {} to make", grader.name(db), count(missing, "judgment"));
     Err(no_key(&rubric.judges[at], who_asks))
 }
 
@@ -181,16 +182,21 @@ fn check_target(
                 let model = who.and_then(|who| who.identity.model.as_deref());
                 runs.is_empty() || model == Some(spec.model.as_str())
             });
-            let count = of_run.count();
-            if count > 0 {
-                check(&spec, endpoint, format!("the target has {count} conversations to hold"))?;
+            let missing = of_run.count();
+            if missing > 0 {
+                check(
+                    &spec,
+                    endpoint,
+                    format!("the target has {} to run", count(missing, "conversation")),
+                )?;
             }
         }
     }
     let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
     match user.filter(|_| !waiting.is_empty()) {
         Some((user, endpoint)) => {
-            let who_asks = format!("the user of {} conversations is simulated", waiting.len());
+            let who_asks =
+                format!("the user of {} is simulated", count(waiting.len(), "conversation"));
             check(&user.model, endpoint, who_asks)
         }
         None => Ok(()),

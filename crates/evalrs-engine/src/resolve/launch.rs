@@ -185,7 +185,7 @@ pub(crate) fn target_limits(session: &Session, settings: &Settings) -> LimitSett
 /// What actions are called: judgments, unless programs are called or conversations are held too.
 pub(crate) fn noun(session: &Session) -> &'static str {
     if answers::is_live(&session.db, session.root) {
-        return "action";
+        return "call";
     }
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let mut programs = graders.flat_map(GraderSpec::programs);

@@ -335,13 +335,17 @@ impl<'a> Live<'a> {
         let key = landed.key;
         let held = session.db.outcome(key);
         if let Some(message) = &landed.in_vain {
-            self.in_vain.push(format!("asked again in vain, so it stays: {message}"));
+            self.in_vain.push(format!("the retry failed, so the cached outcome stays: {message}"));
         }
         if held.as_ref().is_some_and(|held| held.is_kept())
             && let Outcome::Failure(failure) = &landed.outcome
             && !landed.outcome.is_kept()
         {
-            self.in_vain.push(format!("asked again in vain, so it stays: {}", failure.message));
+            self.in_vain.push(format!(
+                "the retry failed, so the cached outcome stays: \
+                                       {}",
+                failure.message
+            ));
             return false;
         }
         if held.is_some() && list.chunks_of(key).is_empty() {

@@ -140,7 +140,7 @@ impl StoredReader<'_> {
             }
             Err(error) => {
                 warnings.push(format!(
-                    "the stored outcome of {key} cannot be read and is asked again: {error}"
+                    "the cached outcome of {key} cannot be read, so its call is repeated: {error}"
                 ));
                 None
             }

@@ -70,7 +70,7 @@ impl LandedAction {
             let size = text.len() >> 20;
             let most = BODY_LIMIT >> 20;
             let message =
-                format!("the result has {size} MiB, more than the {most} MiB that can be kept");
+                format!("the result has {size} MiB, more than the {most} MiB that can be stored");
             let usage = Some(self.outcome.usage());
             let failure = Failure { usage, ..Failure::new(FailureKind::OutputLimit, message) };
             self.outcome = Outcome::Failure(failure);
@@ -85,7 +85,7 @@ impl LandedAction {
         if self.action.is_repeated() {
             return;
         }
-        let message = format!("what was answered cannot be kept: {error}");
+        let message = format!("the reply cannot be stored: {error}");
         let usage = reply.usage;
         let exchange = reply.exchange.take();
         let reply = Some(std::mem::take(&mut reply.text));

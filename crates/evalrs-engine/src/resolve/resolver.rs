@@ -276,7 +276,7 @@ impl<'a> Resolver<'a> {
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
     fn report_bug(&mut self, waiting: WaitingAction, broken: &str) {
         self.outstanding.remove(waiting.cell.grader);
-        let message = format!("not asked: {broken}, which is a bug in evalrs");
+        let message = format!("not called: {broken}, which is a bug in evalrs");
         self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
         self.give_up(vec![waiting], FailureKind::NotAsked, &message);
     }
@@ -287,7 +287,7 @@ impl<'a> Resolver<'a> {
             self.outstanding.remove(waiting.cell.grader);
         }
         self.settled.stopped.push(told_closed(&rest, &reason));
-        self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
+        self.give_up(rest, FailureKind::NotAsked, &format!("not called: {reason}"));
     }
 
     /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
@@ -430,8 +430,8 @@ impl<'a> Resolver<'a> {
 fn told_closed(rest: &[WaitingAction], reason: &str) -> String {
     if rest.iter().any(|waiting| waiting.purpose == Purpose::Answer) {
         let count = count(rest.len(), "conversation");
-        format!("stopped the target: it {reason}; {count} did not begin")
+        format!("stopped the target: it {reason}; {count} not run")
     } else {
-        format!("stopped asking: {reason}; {} judgments were not asked", rest.len())
+        format!("calls stopped: {reason}; {} judgments were not made", rest.len())
     }
 }

@@ -186,7 +186,7 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             return Some(SequenceStep { outcome, is_new });
         }
         if self.run.is_frozen {
-            let message = "nothing is stored for it, and --frozen forbids running it";
+            let message = "nothing is cached for it, and --frozen forbids running it";
             let outcome = Outcome::Failure(Failure::new(FailureKind::NotStored, message));
             return Some(SequenceStep { outcome, is_new: false });
         }

@@ -229,11 +229,10 @@ fn give_up_forbidden(resolver: &mut Resolver<'_>) {
     let superseded: Vec<WaitingAction> =
         missing.extract_if(.., |waiting| earlier.contains(&waiting.key)).collect();
     let missing = give_up_elsewhere(resolver, missing, flag);
-    let message = format!("no stored judgment, and {flag} forbids asking");
+    let message = format!("no cached judgment, and {flag} forbids calls");
     resolver.give_up(missing, FailureKind::NotStored, &message);
-    let message = format!(
-        "its judgment is stored under an earlier key version, and {flag} forbids asking again"
-    );
+    let message =
+        format!("its judgment is cached under an earlier key version, and {flag} forbids calls");
     resolver.give_up(superseded, FailureKind::NotStored, &message);
 }
 
@@ -254,7 +253,7 @@ fn give_up_elsewhere(
         };
         let OtherEndpoint { asked, stored } = endpoint.as_ref();
         let message =
-            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids asking");
+            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids calls");
         by_message.entry(message).or_default().push(waiting);
     }
     for (message, waiting) in by_message {
@@ -266,11 +265,11 @@ fn give_up_elsewhere(
 /// What was neither found nor executed becomes a failure that says why.
 fn give_up_rest(resolver: &mut Resolver<'_>) {
     let message = if resolver.settled.write_error.is_some() {
-        "not asked: the store cannot be written"
+        "not called: the store cannot be written"
     } else if resolver.settled.out_of_budget {
-        "not asked: the budget is used up"
+        "not called: the budget is used up"
     } else {
-        "not asked: the run was interrupted"
+        "not called: the run was interrupted"
     };
     let rest = std::mem::take(&mut resolver.list.queue);
     resolver.give_up(rest, FailureKind::NotAsked, message);

@@ -77,7 +77,7 @@ pub enum CannotAsk {
         message: String,
     },
     /// A limit on the cost cannot be kept.
-    #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
+    #[error("the price of `{model}` is not known, so `--max-cost` cannot be enforced")]
     NoPrice {
         /// The model.
         model: String,

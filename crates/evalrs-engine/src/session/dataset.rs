@@ -154,7 +154,10 @@ fn read_file(
     if dataset.sample == SampleUnit::Record && format_of(&dataset.path, dataset).is_none() {
         let place = wanted.said.clone().unwrap_or_else(|| Place::file(&dataset.path));
         let problem = Diagnostic::error(place, "the dataset's format does not show in its name");
-        return Err(vec![problem.hint("say `dataset: {path: …, format: jsonl}` or the like")]);
+        return Err(vec![problem.hint(
+            "write `dataset: {path: …, format: jsonl}` or another \
+                                      format",
+        )]);
     }
     let file = Arc::new(String::from_utf8(bytes).unwrap_or_default());
     let digest = packed.unwrap_or_else(|| FileDigest::beside(&file));

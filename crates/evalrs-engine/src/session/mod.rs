@@ -304,9 +304,11 @@ impl Session {
     fn linked_suite(&self, system: &dyn System) -> Option<Diagnostic> {
         let path = self.root.suite(&self.db).path(&self.db);
         let target = system.link_target(path).filter(|to| folder_of(to) != folder_of(path))?;
-        let message =
-            format!("this is a link to `{target}`: what it names is looked for beside the link");
-        let hint = "name the suite where it stands, or link its folder";
+        let message = format!(
+            "this is a link to `{target}`: the files it names are looked for beside the \
+                     link"
+        );
+        let hint = "name the suite itself, or link its folder";
         Some(Diagnostic::warning(Place::file(path.as_str()), message).hint(hint))
     }
 

@@ -73,7 +73,7 @@ pub(crate) fn read(
         (from_folder(path, &names, trace)?, expected)
     };
     if recordings.is_empty() {
-        return Err(source.unreadable(&format!("the folder holds no results ({expected})")));
+        return Err(source.unreadable(&format!("the folder has no results ({expected})")));
     }
     Ok(recordings)
 }

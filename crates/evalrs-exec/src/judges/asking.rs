@@ -125,7 +125,7 @@ impl<'a> AskedAction<'a> {
     /// The failure of a request that took longer than `patience`.
     pub(super) fn timed_out(&self, patience: Duration) -> Failure {
         if patience < self.timeout() {
-            return self.late("a request was under way", None);
+            return self.late("a request was in flight", None);
         }
         let timeout = self.launch.patience.timeout;
         Failure::new(FailureKind::Timeout, format!("no answer within {timeout} s"))
@@ -146,8 +146,7 @@ impl<'a> AskedAction<'a> {
         let is_endless = action.max_tokens.is_none()
             && is_asked_by_us
             && !matches!(action.question, Question::Embed { .. });
-        let limit =
-            if is_endless { ", and `max_tokens` if replies run on without an end" } else { "" };
+        let limit = if is_endless { ", and `max_tokens` if replies do not end" } else { "" };
         format!("{what}; a lower `max_concurrent` may help{limit}")
     }
 
@@ -205,7 +204,7 @@ impl<'a> AskedAction<'a> {
         match refused {
             Refusal::TooLate(what) => self.late(&what, last),
             Refusal::Closed(reason) => last.unwrap_or_else(|| {
-                Failure::new(FailureKind::NotAsked, format!("not asked: {reason}"))
+                Failure::new(FailureKind::NotAsked, format!("not called: {reason}"))
             }),
         }
     }

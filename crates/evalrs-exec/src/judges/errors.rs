@@ -105,7 +105,7 @@ pub(crate) fn no_answer(
 ) -> Failure {
     let beginning: String = text.chars().take(120).collect();
     let name = provider.info().name;
-    let message = format!("{who} is none of the {name} API ({what}): {beginning}");
+    let message = format!("{who} did not return a valid {name} response ({what}): {beginning}");
     if text.trim_start().starts_with('<') {
         let message = message + &wrong_address(url, "");
         return Failure::new(FailureKind::NotFound, message);
@@ -122,7 +122,7 @@ pub(crate) fn wrong_address(url: &str, words: &str) -> String {
         false if is_versioned(url) => "; is `base_url` right?",
         false => "; is `base_url` right, or does it lack `/v1`?",
     };
-    format!(" (asked at {url}{hint})")
+    format!(" (at {url}{hint})")
 }
 
 /// The message of an error. Where a router says no more than that there was one, it passes on the words of the server
@@ -209,17 +209,17 @@ mod tests {
             (
                 "http://me:pw@a/chat/completions?api-version=1",
                 "<html>",
-                " (asked at http://a/chat/completions; is `base_url` right, or does it lack `/v1`?)",
+                " (at http://a/chat/completions; is `base_url` right, or does it lack `/v1`?)",
             ),
             (
                 "http://a/v1/chat/completions",
                 "gone",
-                " (asked at http://a/v1/chat/completions; is `base_url` right?)",
+                " (at http://a/v1/chat/completions; is `base_url` right?)",
             ),
             (
                 "http://a/chat/completions",
                 "The Model `m` is gone",
-                " (asked at http://a/chat/completions)",
+                " (at http://a/chat/completions)",
             ),
         ] {
             assert_eq!(wrong_address(url, words), expected);

@@ -114,7 +114,7 @@ impl HttpExecutor {
             return answered.map_or_else(Outcome::Failure, Outcome::Reply);
         }
         let Some(provider) = provider::find(&launch.action.provider) else {
-            let message = format!("there is no provider `{}`", launch.action.provider);
+            let message = format!("unknown provider `{}`", launch.action.provider);
             return Outcome::Failure(Failure::new(FailureKind::BadRequest, message));
         };
         let mut rejected: Vec<RejectedReply> = Vec::new();
@@ -260,7 +260,7 @@ impl HttpExecutor {
             None => Failure::new(FailureKind::BadRequest, "the reply is larger than 8 MB"),
         });
         if let (Some(encoding), Ok(_)) = (encoding, &read) {
-            let message = format!("the reply is compressed ({encoding}), which nobody asked for");
+            let message = format!("the reply is compressed ({encoding}), which was not requested");
             asking.say_landed(begin, &message);
             let failure = Failure::new(FailureKind::Server, message);
             return SentRequest::broken(BrokenRequest { failure, may_pass: false });
@@ -358,7 +358,7 @@ fn understood(
     let answer = body.and_then(|body| provider.answer(&body));
     let answer = answer.map(|answer| answer.map_texts(&clean)).map_err(|what| {
         let text = clean(&String::from_utf8_lossy(bytes));
-        errors::no_answer("the endpoint's reply", &what, &text, url, provider)
+        errors::no_answer("the endpoint", &what, &text, url, provider)
     });
     (answer, None)
 }

@@ -17,7 +17,7 @@ const SPANS: [(Duration, u64); 2] = [(Duration::from_mins(1), 1), (Duration::fro
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Why {
     /// The server asked to wait, with this status.
-    #[error("the server's {0} asks to wait")]
+    #[error("the server's {0} sets this delay")]
     Asked(u16),
     /// The server said with an answer that its budget is used up.
     #[error("the server's rate limit is used up")]

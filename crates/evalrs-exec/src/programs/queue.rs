@@ -248,14 +248,14 @@ impl WorkerQueue {
         self.workers -= 1;
         if self.workers == 0 {
             self.loads.clear();
-            self.end_all(&not_asked("its worker was given up"));
+            self.end_all(&not_asked("its worker was stopped"));
         }
     }
 }
 
 /// The failure of what was never sent.
 pub(super) fn not_asked(reason: &str) -> Outcome {
-    Outcome::Failure(Failure::new(FailureKind::NotAsked, format!("not asked: {reason}")))
+    Outcome::Failure(Failure::new(FailureKind::NotAsked, format!("not called: {reason}")))
 }
 
 /// What decides whether one worker more pays.

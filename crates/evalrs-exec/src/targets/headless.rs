@@ -69,7 +69,7 @@ fn adapter(talk: &Talk<'_>) -> Result<Adapter, String> {
         .map_err(|why| format!("`{}` is not an adapter: {why}", source.name))?;
     match &action.model {
         Some(model) if adapter.model_flag.is_none() => Err(format!(
-            "the agent cannot be told to use the model `{}`: name the flag for it as `modelFlag` in `{}`",
+            "the adapter has no flag for the model `{}`: name the flag as `modelFlag` in `{}`",
             model.name, source.name
         )),
         _ => Ok(adapter),

@@ -147,7 +147,7 @@ impl TargetExecutor {
                     };
                     used = usage;
                     self.say(format!(
-                        "{}: `{path}` changed meanwhile: it is asked once more, to tell whether the agent writes that file",
+                        "{}: `{path}` changed meanwhile: running it once more, to find out whether the agent writes that file",
                         launch.what_for
                     ));
                     continue;

@@ -279,7 +279,7 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn link(_to: &Path, _at: &Path) -> io::Result<()> {
-    Err(io::Error::other("the template holds a link, which this system has not"))
+    Err(io::Error::other("the template has a link, which this system does not support"))
 }
 
 fn unmade(path: &Path, error: &io::Error) -> Failure {

@@ -25,7 +25,7 @@ pub fn ask(
     if questions.is_empty() {
         return Ok(Vec::new());
     }
-    let untold = |why: String| format!("agreement on held-out labels is not told: {why}");
+    let untold = |why: String| format!("agreement on held-out labels is not shown: {why}");
     let _lock = FileLock::wait(&join(home, "holdout.lock"))
         .map_err(|error| untold(format!("its log cannot be locked: {error}")))?;
     let mut text = match system.read(path) {

@@ -201,8 +201,7 @@ pub(crate) fn edited_results(
 ) -> Option<&'static str> {
     let written = digest?;
     let found = shared_results::digest_of(system, &join(folder, RESULTS))?;
-    (found != written)
-        .then_some("results.jsonl is not what the run wrote: somebody has edited it since")
+    (found != written).then_some("results.jsonl is not what the run wrote: it was edited since")
 }
 
 /// Writes what belongs to the process of a run, the last file of its record.

@@ -251,7 +251,7 @@ impl SaveReader {
                         format!("saves {next} to {last} of the session are")
                     };
                     self.saves.warnings.push(format!(
-                        "{which} missing or cannot be read: what moved then is not known"
+                        "{which} missing or cannot be read: its moves are not known"
                     ));
                 }
                 self.broken = 0;

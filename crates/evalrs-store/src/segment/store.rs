@@ -342,7 +342,7 @@ impl SegmentReader {
             return found;
         }
         self.lost.add(lost);
-        self.warn([format!("left out the stored outcome of {key}: {problem}")]);
+        self.warn([format!("skipped the cached outcome of {key}: {problem}")]);
         self.find_kept(&[key]).pop().flatten()
     }
 

@@ -196,7 +196,7 @@ impl Survey {
             self.candidates[at].is_lost = problem.is_some();
             if let Some(problem) = problem {
                 let key = self.candidates[at].key;
-                self.problem(format!("left out the stored outcome of {key}: {problem}"));
+                self.problem(format!("skipped the cached outcome of {key}: {problem}"));
             }
         }
         Ok(())
@@ -247,7 +247,7 @@ impl Survey {
             let Candidate { key, is_incomplete, .. } = self.candidates[at];
             if is_incomplete && fates[at] == Fate::Kept {
                 self.problem(format!(
-                    "kept the stored outcome of {key} without what its key was made of: the line that it shared this with is damaged"
+                    "kept the cached outcome of {key} without the ingredients of its key: the line that it shared them with is damaged"
                 ));
             }
         }

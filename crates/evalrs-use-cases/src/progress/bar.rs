@@ -91,7 +91,7 @@ impl RunBar {
         let Self { under_way, cached, used, .. } = self;
         let cost = used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
         let tokens = count(used.input + used.output, "token");
-        parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens}"));
+        parts.push(format!("{under_way} in flight, {cached} cached, {cost}{tokens}"));
         self.drawn.set_message(parts.join("; "));
     }
 }

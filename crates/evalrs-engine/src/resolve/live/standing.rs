@@ -19,7 +19,7 @@ impl Live<'_> {
         }
         if let Some(error) = &resolver.settled.write_error {
             return ResolveState::Stopped(format!(
-                "{error}; begin another session once that is mended"
+                "{error}; fix the cause and start a new session"
             ));
         }
         if let Some(cannot) = &self.cannot {
@@ -77,7 +77,7 @@ impl Live<'_> {
         if let (Some(flag), pending @ 1..) =
             (self.resolver.settings.ask.flag(), self.progressed().tally.pending)
         {
-            notes.push(format!("not in the store, and {flag} forbids asking: {pending}"));
+            notes.push(format!("not cached, and {flag} forbids calls: {pending}"));
         }
         notes.extend(self.in_vain.iter().cloned());
         notes

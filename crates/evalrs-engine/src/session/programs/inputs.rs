@@ -46,7 +46,7 @@ pub(super) fn declared(
     for folder in packages {
         let lock = glob::lock_file(&folder, &list);
         files.push(lock.ok_or_else(|| {
-            error(None, format!("no lock file stands for the packages in `{folder}`"))
+            error(None, format!("no lock file covers the packages in `{folder}`"))
         })?);
     }
     empty.retain(|folder| is_copied(spec, folder));

@@ -27,13 +27,20 @@ impl ShownStatus {
     pub(super) fn words(&self, url: &str, now: Duration) -> String {
         let left = |moment: Duration| time(moment.saturating_sub(now));
         match self {
+            Self::Asked(moment, Why::Asked(429)) => {
+                format!("rate limited by {url} (429); retrying in {}", left(*moment))
+            }
             Self::Asked(moment, Why::Asked(status)) => {
-                format!("waiting {}: {url} asked to ({status})", left(*moment))
+                format!("{url} answered {status}; retrying in {}", left(*moment))
             }
             Self::Asked(moment, _) => {
-                format!("waiting {}: the rate limit of {url} is used up", left(*moment))
+                format!("rate limit of {url} used up; next request in {}", left(*moment))
             }
-            Self::Figure(moment, why) => format!("{why}: next to {url} in {}", left(*moment)),
+            Self::Figure(moment, why) => format!(
+                "{why}: next request to {url} in \
+                                                  {}",
+                left(*moment)
+            ),
             Self::Again(moment, why) => format!("retrying {url} in {} ({why})", left(*moment)),
             Self::Fewer(Concurrency { before, now, why }) => {
                 format!("{url} {why}: concurrency {before} → {now} (`max_concurrent` sets it)")
@@ -73,7 +80,7 @@ pub(super) fn reason(status: u16) -> String {
 
 /// The same after no reply, of which `message` tells and after which `retries` are left.
 pub(super) fn late_reason(message: &str, retries: u32) -> String {
-    let then = if retries > 0 { ", and is asked again" } else { "" };
+    let then = if retries > 0 { "; retrying" } else { "" };
     format!("gave {message}{then}")
 }
 

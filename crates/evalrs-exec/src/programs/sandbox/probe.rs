@@ -48,7 +48,7 @@ pub(crate) enum NoSandbox {
     #[error("{0}")]
     Missing(String),
     /// A program gets out of it, and by what.
-    #[error("bubblewrap does not hold here, a program gets out of it by {0}")]
+    #[error("bubblewrap does not isolate programs here, one can escape by {0}")]
     Open(String),
 }
 
@@ -133,5 +133,8 @@ pub(crate) async fn try_escapes(
 }
 
 fn cannot_try(error: &std::io::Error) -> NoSandbox {
-    NoSandbox::Missing(format!("it cannot be tried whether bubblewrap holds here: {error}"))
+    NoSandbox::Missing(format!(
+        "whether bubblewrap isolates programs here cannot be tested: \
+                                {error}"
+    ))
 }

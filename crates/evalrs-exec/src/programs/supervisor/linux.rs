@@ -1,7 +1,7 @@
 //! The supervisor itself, and how one is started.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the program is started here, and the kernel asked for its children"
+    reason = "the program is started here, and the kernel lists its children"
 )]
 
 use std::ffi::OsString;
