@@ -9,7 +9,7 @@
 //! reported only after all folders on its way are watched, so a reader then sees its newest state, or is notified again.
 #![expect(
     clippy::disallowed_methods,
-    reason = "files are watched here, and the clock tells when a burst is over"
+    reason = "files are watched here, and the clock shows when a burst is over"
 )]
 
 pub(crate) mod debounce;
@@ -46,10 +46,10 @@ const STARTS_OVER: bool = cfg!(target_os = "macos");
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Relative paths mean nothing.
-    #[error("cannot tell the working directory: {0}")]
+    #[error("cannot find the working directory: {0}")]
     Folder(#[source] std::io::Error),
     /// Not even polling is possible.
-    #[error("cannot start a thread that looks at files: {0}")]
+    #[error("cannot start a thread that polls files: {0}")]
     Thread(#[source] std::io::Error),
 }
 
@@ -85,8 +85,7 @@ impl FileWatch {
             Err(error) => {
                 let mut watch = Self::with(shared, None, POLL_INSTEAD)?;
                 watch.warnings.push(format!(
-                    "the system tells of no saved files ({error}): they are looked at every second; where it allows too \
-                     few, raise `fs.inotify.max_user_instances`"
+                    "the system does not report saved files ({error}): polling them every second; if its limit is reached, raise `fs.inotify.max_user_instances`"
                 ));
                 Ok(watch)
             }
@@ -293,14 +292,13 @@ impl FileWatch {
                 ErrorKind::MaxFilesWatch => {
                     said.clear();
                     format!(
-                        "the system watches no more folders: what cannot be watched, as `{folder}`, is looked at every \
-                         second; raise `fs.inotify.max_user_watches`"
+                        "the system cannot watch more folders: polling `{folder}` and others every second; raise `fs.inotify.max_user_watches`"
                     )
                 }
                 ErrorKind::Io(error) => {
-                    format!("cannot watch `{folder}` ({error}): it is looked at every second")
+                    format!("cannot watch `{folder}` ({error}): polling it every second")
                 }
-                _ => format!("cannot watch `{folder}`: it is looked at every second"),
+                _ => format!("cannot watch `{folder}`: polling it every second"),
             };
             if self.said.insert(said) {
                 self.warnings.push(warning);

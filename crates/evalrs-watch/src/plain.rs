@@ -157,12 +157,12 @@ fn facts(overview: &Overview, width: usize) -> Vec<String> {
 
 /// `judgments: 5 asked, 995 cached`.
 fn asked(actions: &ActionCounts) -> String {
-    let mut line = format!("judgments: {} asked, {} cached", actions.asked, actions.cached);
+    let mut line = format!("judgments: {} made, {} cached", actions.asked, actions.cached);
     for (number, what) in [
         (actions.failed, "failed"),
         (actions.superseded, "superseded"),
-        (actions.under_way, "under way"),
-        (actions.waiting, "not asked"),
+        (actions.under_way, "in flight"),
+        (actions.waiting, "not made"),
     ] {
         if number > 0 {
             let _ = write!(line, ", {number} {what}");
@@ -210,7 +210,7 @@ fn gate_lines(overview: &Overview, width: usize) -> Vec<String> {
 fn planned(overview: &Overview) -> Option<String> {
     let ActionCounts { asked, waiting, total, .. } = overview.actions;
     let to_ask = asked + waiting;
-    (to_ask > 0).then(|| format!("{}: {to_ask} of {} to ask", heading(overview), judgments(total)))
+    (to_ask > 0).then(|| format!("{}: {to_ask} of {} to make", heading(overview), judgments(total)))
 }
 
 /// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
@@ -226,13 +226,16 @@ fn held(overview: &Overview) -> String {
         format!(", `n` for the next {NEXT_JUDGMENTS}{}", about(next.expected))
     });
     if asked == 0 {
-        let (wait, them) = if waiting == 1 { ("waits", "it") } else { ("wait", "them") };
+        let (wait, them) = if waiting == 1 { ("is paused", "it") } else { ("are paused", "them") };
         let all = judgments(waiting);
-        return format!("{all} {wait}; press Enter to ask {them}{cost}{next}, or edit on{left}");
+        return format!(
+            "{all} {wait}; press Enter to make {them}{cost}{next}, or keep \
+                        editing{left}"
+        );
     }
     let all = judgments(asked + waiting);
     format!(
-        "{asked} of {all} asked; press Enter to ask the other {waiting}{cost}{next}, or edit on{left}"
+        "{asked} of {all} made; press Enter to make the other {waiting}{cost}{next}, or keep editing{left}"
     )
 }
 

@@ -42,7 +42,7 @@ pub fn write_edits(system: &dyn System, edits: &[FileEdit]) -> Result<(), String
         let contents = [start, edit.text.as_bytes()].concat();
         system
             .write(&edit.path, &mut |file| file.write_all(&contents))
-            .map_err(|error| format!("the save is not taken back: {error}"))?;
+            .map_err(|error| format!("the save is not reverted: {error}"))?;
     }
     Ok(())
 }
@@ -62,9 +62,7 @@ fn checked(system: &dyn System, edit: &FileEdit) -> Result<&'static [u8], String
     if [expected, text].iter().any(|known| known.as_bytes() == found) {
         return Ok(if after_mark.is_some() { BYTE_ORDER_MARK } else { &[] });
     }
-    Err(format!(
-        "nothing is written: `{path}` was edited since, and what it says now is in none of the saves"
-    ))
+    Err(format!("nothing is written: `{path}` was edited since, and no save has its current text"))
 }
 
 #[cfg(test)]

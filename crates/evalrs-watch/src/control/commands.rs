@@ -58,7 +58,7 @@ impl Control<'_> {
             return self.tell(&WatchEvent::Evaluated);
         }
         let newest = self.views.now.overview.save;
-        self.tell(&WatchEvent::Note(format!("there is no save {save}: the newest is {newest}")))
+        self.tell(&WatchEvent::Note(format!("no save {save}: the newest is {newest}")))
     }
 
     /// Writes the suite's files as they were in a save. That is a save as any other, once it is seen.
@@ -66,13 +66,13 @@ impl Control<'_> {
         let edits = self.views.edits_to(save);
         let name = save_name(save);
         let told = if self.views.of(save).is_none() {
-            format!("there is no save {save}")
+            format!("no save {save}")
         } else if edits.is_empty() {
-            format!("the files say what they said in {name}: nothing is written")
+            format!("the files are the same as in {name}: nothing is written")
         } else {
             let paths: Vec<&str> = edits.iter().map(|edit| edit.path.as_str()).collect();
             match self.context.write(&edits) {
-                Ok(()) => format!("written as in {name}: {}", paths.join(", ")),
+                Ok(()) => format!("reverted to {name}: {}", paths.join(", ")),
                 Err(why) => why,
             }
         };

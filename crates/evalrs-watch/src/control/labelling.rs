@@ -88,7 +88,7 @@ fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLa
     };
     let submission = match queries::graded_texts(db, chunk, grader).get(case) {
         None | Some(Submission::Pending(_) | Submission::Unanswered(_)) => {
-            return Err("there is no answer to label yet".to_owned());
+            return Err("no answer to label yet".to_owned());
         }
         Some(submission) => answer_digest(&submission.shown()),
     };

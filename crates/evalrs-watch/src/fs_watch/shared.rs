@@ -1,5 +1,5 @@
 //! What the threads that hear of changes tell whoever waits for them: names of paths under a lock.
-#![expect(clippy::disallowed_methods, reason = "the clock tells when a burst is over")]
+#![expect(clippy::disallowed_methods, reason = "the clock shows when a burst is over")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

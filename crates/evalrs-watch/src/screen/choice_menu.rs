@@ -111,7 +111,7 @@ impl ChoiceMenu {
         let mut lines: Text<'_> =
             lines.map(|(at, entry)| cut_line(self.line(entry, at, width, theme), width)).collect();
         if left.is_empty() {
-            lines = Text::styled("nothing holds that", theme.faint());
+            lines = Text::styled("nothing matches", theme.faint());
         }
         canvas.render(lines, inner);
         canvas.scrollbar(inner, offset, left.len());

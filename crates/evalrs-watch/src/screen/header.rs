@@ -117,9 +117,9 @@ pub(super) fn gate_status(
 /// What became of the judgments, ever shorter.
 fn actions(actions: &ActionCounts) -> [String; 3] {
     let part = |n: u64, word: &str| (n > 0).then(|| format!("{} {word}", grouped(n)));
-    let asked = Some(format!("{} asked", grouped(actions.asked)));
+    let asked = Some(format!("{} made", grouped(actions.asked)));
     let cached = Some(format!("{} cached", grouped(actions.cached)));
-    let under_way = part(actions.under_way, "under way");
+    let under_way = part(actions.under_way, "in flight");
     let failed = part(actions.failed, "failed");
     let waiting = part(actions.waiting, "waiting");
     let superseded = part(actions.superseded, "superseded");
@@ -146,7 +146,7 @@ fn spent(spent: &Spending) -> [String; 3] {
     let save = format!("{} this save · {of_budget}", used(spent.save));
     let saved = used(spent.saved);
     let long = match spent.saved.cost {
-        Some(cost) if cost.nanos() > 0 => format!("{save} · {saved} saved by the store"),
+        Some(cost) if cost.nanos() > 0 => format!("{save} · {saved} saved by the cache"),
         _ => save.clone(),
     };
     [long, save, of_budget]
@@ -156,7 +156,7 @@ fn state(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     if overview.save != overview.newest {
         let shown = save_name(overview.save);
         let newest = save_name(overview.newest);
-        let text = format!(" looking at {shown}; u goes back to {newest} ");
+        let text = format!(" showing {shown}; u returns to {newest} ");
         return Span::styled(text, theme.banner()).into();
     }
     let actions = &overview.actions;
@@ -182,7 +182,7 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let (waiting, expected) = overview.held();
     let total = overview.actions.total;
     let judged = grouped(total.saturating_sub(waiting));
-    let judged = format!("held: {judged} of {} judged; ", grouped(total));
+    let judged = format!("paused: {judged} of {} judged; ", grouped(total));
     let next = overview.next_held();
     let about = |cost: Option<Cost>| cost.map(|cost| format!("about {cost}"));
     let rest_costs = about(expected).map_or_else(String::new, |cost| format!(", {cost}"));
@@ -202,10 +202,10 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     };
     let all = [
         (&*judged, long.clone()),
-        ("held: ", long),
-        ("held: ", format!("{rest}{left}){more}")),
-        ("held: ", format!("{rest}{left})")),
-        ("held: ", "Enter: the rest".to_owned()),
+        ("paused: ", long),
+        ("paused: ", format!("{rest}{left}){more}")),
+        ("paused: ", format!("{rest}{left})")),
+        ("paused: ", "Enter: the rest".to_owned()),
     ];
     longest(all.map(line), width)
 }
@@ -222,7 +222,7 @@ fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {
     // Not before everything is there is the bar full.
     let filled = (done.saturating_mul(BAR)).checked_div(all).unwrap_or(0).min(BAR) as usize;
     Line::from_iter([
-        Span::styled(format!("asking {}/{} ", grouped(done), grouped(all)), theme.accent()),
+        Span::styled(format!("judging {}/{} ", grouped(done), grouped(all)), theme.accent()),
         Span::styled("━".repeat(filled), theme.accent()),
         Span::styled("╌".repeat(BAR as usize - filled), theme.faint()),
     ])

@@ -152,7 +152,7 @@ impl Screen {
         // Labels are of the answers of now.
         let overview = board.overview();
         if overview.save != overview.newest {
-            self.say("u goes back to the newest save; labels are given there");
+            self.say("u returns to the newest save; label there");
             return None;
         }
         let next = if label == LabelInput::Nothing { None } else { self.next_unlabelled(board) };
@@ -176,7 +176,7 @@ impl Screen {
             })
         });
         if next.is_none() {
-            self.say("no verdict without a label follows in this list");
+            self.say("no further verdict without a label in this list");
         }
         next
     }

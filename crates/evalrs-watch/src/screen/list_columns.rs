@@ -222,7 +222,7 @@ fn why(ListedRow { to_label, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'
 fn person(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
     let says = match row.hidden_label {
         Some(HiddenLabel::Stale) => return Span::styled("  old", theme.faint()).into(),
-        Some(HiddenLabel::HeldOut) => return Span::styled("  held", theme.faint()).into(),
+        Some(HiddenLabel::HeldOut) => return Span::styled("hidden", theme.faint()).into(),
         None => row.label.map(label).unwrap_or_default(),
     };
     let dispute = if row.dispute.is_empty() { " " } else { DISPUTED };

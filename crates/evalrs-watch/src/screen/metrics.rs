@@ -197,8 +197,7 @@ fn draw_confusion(canvas: &mut Canvas<'_>, area: Rect, metric: &MetricRow) {
         [says("✓ pass"), number(labels.both_pass, true), number(labels.false_pass, false)],
         [says("✗ fail"), number(labels.false_fail, false), number(labels.both_fail, true)],
     ];
-    let header =
-        [Line::styled("─ a person says ", theme.faint()), title("✓ pass"), title("✗ fail")];
+    let header = [Line::styled("─ human label ", theme.faint()), title("✓ pass"), title("✗ fail")];
     let widths = [19, 9, 9];
     let on_line = Rect { y: area.y, height: area.height, ..inner };
     let table = Table::new(rows.map(Row::new), widths).header(Row::new(header)).column_spacing(0);

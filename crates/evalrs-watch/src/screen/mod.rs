@@ -234,7 +234,7 @@ impl Screen {
         let text = if overview.save == overview.newest {
             board.sent(row.id)
         } else {
-            Some("u goes back to the newest save; what was sent is shown there")
+            Some("u returns to the newest save; requests are shown there")
         };
         self.sent.draw_sent(canvas, body, &row, text);
     }

@@ -22,7 +22,7 @@ impl Screen {
         let Some(save) = save else {
             let is_start = overview.save == 0;
             self.say(if is_start {
-                "no save is before the start"
+                "the start is the first save"
             } else {
                 "this is the newest save"
             });
@@ -72,7 +72,7 @@ impl Screen {
         let save = self.saves.selected;
         if board.files_to_take_back(save).is_empty() {
             let name = save_name(save);
-            self.message = Some(format!("suite and rubrics say what they said in {name}"));
+            self.message = Some(format!("suite and rubrics are the same as in {name}"));
         } else {
             self.mode = InputMode::TakeBack(save);
         }

@@ -170,7 +170,7 @@ fn columns<'a>(has_labels: bool) -> Vec<TableColumn<SaveLine<'a>>> {
     }));
     all.push(TableColumn::text("gate", 11, 11, 6, gate));
     all.push(TableColumn::number("judged", 9, 8, judged));
-    all.push(TableColumn::number("asked", 6, 10, |line, _, theme| {
+    all.push(TableColumn::number("made", 6, 10, |line, _, theme| {
         Span::styled(grouped(line.save.actions.asked), theme.faint()).into()
     }));
     all.push(TableColumn::number("spent", 8, 9, |line, width, theme| {
