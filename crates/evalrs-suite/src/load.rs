@@ -59,7 +59,7 @@ impl FileLookups {
                 findings.add(*diagnostic);
                 return None;
             }
-            FileText::Missing => format!("there is no file `{path}`"),
+            FileText::Missing => format!("the file `{path}` does not exist"),
             FileText::Unreadable(why) => format!("cannot read `{path}`: {why}"),
         };
         let place = from.map_or_else(|| Place::file(path), |span| findings.place(span));

@@ -82,7 +82,7 @@ pub fn graders() -> Vec<RegistryEntry> {
     let combine = RegistryEntry {
         id: "combine",
         name: "Combination",
-        description: "An expression makes one score of those of other graders.",
+        description: "An expression makes one score, combined from other graders.",
         kind: "combine",
         options: combine_options(),
         scoring: "the value of the expression, which must be from 0.0 to 1.0",

@@ -1,4 +1,4 @@
-//! How the fields of a section are declared: what each is called, what it takes, and what it is for.
+//! How the fields of a section are declared: what each is called, what it takes, and its purpose.
 //!
 //! A declaration is all there is to say of a field that does not depend on its neighbours. The readers take names and
 //! bounds from it, [`super::schema`] makes the JSON Schema for editors of it, the registry lists it, and a test compares
@@ -134,7 +134,7 @@ pub(crate) const fn names<T, const N: usize>(table: &[(&'static str, T); N]) -> 
     names
 }
 
-/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, what it is for. Or names alone, of
+/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, its purpose. Or names alone, of
 /// fields that take anything.
 macro_rules! fields {
     ($($name:literal)*) => {

@@ -24,7 +24,7 @@ pub(crate) fn agent(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Ag
     let Some(file) = fields.take("agent_file") else {
         for field in ["judge_tool_name", "keep_agents"].iter().filter_map(|name| fields.take(name))
         {
-            let message = format!("`{}` is of judges that are agents", field.key);
+            let message = format!("`{}` is a setting of judges that are agents", field.key);
             field.error_at_key(&message, "an agent that judges has an `agent_file`");
         }
         return None;

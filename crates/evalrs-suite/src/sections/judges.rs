@@ -116,7 +116,7 @@ fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>) {
         _ => return,
     };
     let message = format!("this judge of another provider inherits `{name}` of the grader");
-    let hint = format!("say `{name}` for this judge too; `{name}: null` is its provider's own");
+    let hint = format!("set `{name}` for this judge too; `{name}: null` is its provider's default");
     grader.findings.warning(own.value.span, &message, &hint);
 }
 

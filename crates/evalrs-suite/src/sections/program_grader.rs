@@ -33,7 +33,7 @@ pub(crate) static INLINE_PROGRAM: Section = Section::new(
         &[FieldSpec::kind(&["program"], "a program of yours")],
         SUBMISSION,
         fields![
-            "javascript": Text, required => "an expression of JavaScript, or the body of a function with `return`, in place of a file";
+            "javascript": Text, required => "a JavaScript expression, or the body of a function with `return`, instead of a file";
         ],
         PROGRAM_SETTINGS,
     ],
@@ -104,7 +104,7 @@ pub(crate) fn file(field: Field<'_>) -> Option<ProgramSpec> {
             return python(field, &text, Role::Grade);
         }
         if Language::of_file(file) == Language::JavaScript {
-            let message = "what is called in a module is always its `grade`";
+            let message = "evalrs always calls `grade` of a module";
             return field.refuse(message, &format!("write `path: {file}`"));
         }
     }
