@@ -242,7 +242,7 @@ impl<'a> RowFields<'a> {
         }
         let near = ours().find_map(|ours| suggest(ours, self.names()))?;
         Some(format!(
-            "rename `{near}`, or say `fields: {{{name}: {}}}` in the suite",
+            "rename `{near}`, or set `fields: {{{name}: {}}}` in the suite",
             path::in_braces(near)
         ))
     }
@@ -369,7 +369,7 @@ fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
             ..RowProblem::new("the row is not a JSON object")
         }
         .label("expected `{`")
-        .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}");
+        .hint("write one object per row: {\"input\": \"…\", \"output\": \"…\"}");
     }
     let problem = RowProblem::new(format!("bad JSON: {}", slip.message));
     RowProblem { span: Some(slip.span), hint: slip.hint.map(str::to_owned), ..problem }

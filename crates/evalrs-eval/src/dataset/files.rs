@@ -172,9 +172,9 @@ fn all_of<'a>(
     format: Option<DatasetFormat>,
 ) -> Result<RawRecord<'a>, Vec<Diagnostic>> {
     if format.is_some_and(DatasetFormat::has_cells) {
-        let message = "a table is no sample: each of its rows is";
+        let message = "a table is not a sample: each of its rows is one";
         return Err(vec![
-            Diagnostic::error(Place::file(file.path), message).hint("leave `sample: file` out"),
+            Diagnostic::error(Place::file(file.path), message).hint("remove `sample: file`"),
         ]);
     }
     let value = value_of(file, format)?;

@@ -339,7 +339,7 @@ fn input_mismatch(
     let file = files.recordings;
     Diagnostic::error(place, format!("`{name}` was recorded with another input in `{file}`"))
         .label(format!("recorded with `{}`", clipped(&recorded)))
-        .hint("results belong to the dataset they were made with: they join by equal ids, else by row number")
+        .hint("results belong to their own dataset: they join by equal ids, else by row number")
 }
 
 /// Names that a message lists.
@@ -378,7 +378,7 @@ impl Leftovers {
         }
         if self.unused > 0 {
             let belong = counted(self.unused, ["trajectory belongs", "trajectories belong"]);
-            let message = format!("{belong} to no sample of `{}`", files.dataset);
+            let message = format!("{belong} to none of the samples of `{}`", files.dataset);
             let warning = Diagnostic::warning(Place::file(files.recordings), message);
             let first = self.first_unused.as_ref();
             found.push(match first.filter(|(_, line)| *line > 0) {

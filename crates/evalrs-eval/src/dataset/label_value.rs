@@ -189,9 +189,8 @@ impl LabelValue {
 pub(crate) fn beside_map(problem: RowProblem, map: &[(String, LabelMeaning)]) -> RowProblem {
     const SOME: usize = 12;
     if map.is_empty() {
-        return problem.hint(
-            "`labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean",
-        );
+        return problem
+            .hint("for other words, set `labels: {map: {good: pass, bad: fail}}` in the suite");
     }
     let told = map.iter().map(|(written, meaning)| {
         let meaning = match meaning {

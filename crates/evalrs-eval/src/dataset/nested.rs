@@ -108,7 +108,7 @@ impl<'a> EntryReader<'_, 'a> {
 }
 
 fn nothing_at(path: &str, root: &RawValue, records: &str) -> Diagnostic {
-    let message = format!("there is nothing at `{}` in the file", clipped(records));
+    let message = format!("nothing at `{}` in the file", clipped(records));
     let names: Option<RawObject<'_>> = serde_json::from_str(root.get()).ok();
     let hint = match &names {
         Some(object) => {
@@ -116,9 +116,9 @@ fn nothing_at(path: &str, root: &RawValue, records: &str) -> Diagnostic {
                 object.names().take(12).map(|name| format!("`{}`", clipped(name))).collect();
             format!("`records` is a path to a list or mapping; the file has {}", names.join(", "))
         }
-        None => {
-            "`records` is a path inside an object; a file that is one list needs none".to_owned()
-        }
+        None => "`records` is a path inside an object; a file that is one list does not need \
+             it"
+        .to_owned(),
     };
     Diagnostic::error(Place::file(path), message).hint(hint)
 }
@@ -191,7 +191,7 @@ mod tests {
                 "[1]",
                 "b",
                 "there is nothing at `b` in the file",
-                "a file that is one list needs none",
+                "a file that is one list does not need it",
             ),
             ("{\"a\": 1}", "a", "`a` is a number", ""),
             ("{\"a\": ", "a", "bad JSON: the text ends inside a value", ""),

@@ -124,7 +124,7 @@ impl GivenLabels {
             let message =
                 format!("`{}` has another label on line {}", clipped(id), earlier.by.line);
             return Err(RowProblem::new(message).hint(
-                "remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is",
+                "remove one of the lines, or distinguish them by `model`, `trial`, `grader` or `who`",
             ));
         }
         let is_score_too = is_score(&said);
@@ -132,17 +132,14 @@ impl GivenLabels {
             let line = earlier.by.line;
             let id = clipped(id);
             let problem = RowProblem::new(if is_score_too {
-                format!(
-                    "one person gave `{id}` a score, another says on line {line} whether it passes"
-                )
+                format!("one reviewer gave `{id}` a score, another a pass or fail on line {line}")
             } else {
-                format!(
-                    "one person says of `{id}` whether it passes, another gave it a score on line {line}"
-                )
+                format!("one reviewer gave `{id}` a pass or fail, another a score on line {line}")
             });
-            return Err(
-                problem.hint("`map` of `labels` says which scores pass: `map: {5: pass, 1: fail}`")
-            );
+            return Err(problem.hint(
+                "set which scores pass with `map` of `labels`: `map: {5: pass, 1: \
+                              fail}`",
+            ));
         }
         given.push(PersonLabel { said, by });
         Ok(())
@@ -170,7 +167,7 @@ impl GivenLabels {
         let is_tie = |given: &[PersonLabel]| together(given.iter().map(|one| &one.said)).is_none();
         let ties = self.all.iter().filter(|(_, given)| is_tie(given)).count();
         let message = format!(
-            "{}: as many people say that the answer passes as that it fails, which counts as no label",
+            "{}: as many reviewers pass the answer as fail it, so it has no label",
             count(ties, "tie")
         );
         (ties > 0).then(|| Diagnostic::warning(Place::file(path), message))

@@ -35,7 +35,7 @@ pub(super) fn recorded(
     }
     if record.recorded == NOT_RECORDED {
         let what = if fields.spec.live.is_some() {
-            "the target has not answered yet"
+            "the target was not run yet"
         } else {
             "no trajectory was recorded for this sample"
         };
@@ -175,7 +175,7 @@ fn not_a_trajectory(
         None => wrong,
     };
     match (fields.spec.format, problem.pointer.as_str()) {
-        (Some(_), _) => wrong.hint("`target.format` says how trajectories are read; without it the format is detected row by row"),
+        (Some(_), _) => wrong.hint("`target.format` sets the format of trajectories; without it, evalrs detects the format of each row"),
         (None, "") => {
             let path = fields.mapped(name).unwrap_or(name);
             let value = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -203,7 +203,7 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
     let found = answers.into_iter().find(|(pointer, ..)| value.pointer(pointer).is_some());
     found.map(|(_, inside, what)| {
         let answer = in_braces(&format!("{path}{inside}"));
-        format!("{what}, not a list of messages: say `fields: {{output: {answer}}}`")
+        format!("{what}, not a list of messages: set `fields: {{output: {answer}}}`")
     })
 }
 
@@ -300,7 +300,7 @@ fn response_hint(fields: &RowFields<'_>) -> Option<String> {
     let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
     let answer = in_braces(&format!("{path}choices[0].message.content"));
     Some(format!(
-        "this is an OpenAI response: say `fields: {{output: {answer}}}`, and map its `input` likewise"
+        "this is an OpenAI response: set `fields: {{output: {answer}}}`, and map its `input` likewise"
     ))
 }
 
@@ -308,7 +308,7 @@ fn response_hint(fields: &RowFields<'_>) -> Option<String> {
 pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     let value: Value = serde_json::from_str(fields.row).ok()?;
     trajectory::is_session_line(&value).then_some(
-        "this looks like a line of a Claude Code session: keep sessions in a folder, a file each, and say `dataset: {path: sessions, sample: file, fields: {id: file.stem}}`",
+        "this looks like a line of a Claude Code session: keep sessions in a folder, one file each, and set `dataset: {path: sessions, sample: file, fields: {id: file.stem}}`",
     )
 }
 

@@ -325,7 +325,7 @@ fn no_input(fields: &RowFields<'_>) -> RowProblem {
     let hint = session.or_else(|| fields.instead_of("input")).unwrap_or_else(|| {
         let names = fields.some_names();
         format!(
-            "the row has {names}; if one is the input, say `fields: {{input: NAME}}` in the suite"
+            "the row has {names}; if one is the input, set `fields: {{input: NAME}}` in the suite"
         )
     });
     RowProblem::new("the row has no `input`").hint(hint)
@@ -419,7 +419,7 @@ fn ambiguous(fields: &RowFields<'_>) -> Result<(), RowProblem> {
         if let (Some(first), Some(second)) = (found.next(), found.next()) {
             let message = format!("both `{first}` and `{second}` may be the row's `{name}`");
             let problem = RowProblem::new(message)
-                .hint(format!("say which: `fields: {{{name}: {first}}}` in the suite"));
+                .hint(format!("choose one: `fields: {{{name}: {first}}}` in the suite"));
             return Err(match fields.members.get(second) {
                 Some(raw) => problem.at(fields.row, raw),
                 None => problem,

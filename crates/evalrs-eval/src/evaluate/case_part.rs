@@ -91,7 +91,7 @@ impl CasePart<'_> {
         let why = match files(&path) {
             FileText::Text(text) => return Ok(Some(text.to_string().into())),
             FileText::Unread => return Ok(None),
-            FileText::Missing => "there is no such file".to_owned(),
+            FileText::Missing => "no such file".to_owned(),
             FileText::Unreadable(reason) => reason,
             FileText::NoText(problem) => problem.message,
         };

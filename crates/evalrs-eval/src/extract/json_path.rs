@@ -17,7 +17,7 @@ use evalrs_base::json_path;
 pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
     id: "json_path",
     name: "JSONPath",
-    description: "What a JSONPath query finds: one text as it is, anything else as JSON.",
+    description: "The result of a JSONPath query: one text as it is, anything else as JSON.",
     options: schema::<Query>,
     compile: |config| {
         let Query { path, source } = options(config)?;

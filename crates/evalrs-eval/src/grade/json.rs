@@ -150,7 +150,7 @@ impl JsonMatch {
 pub(super) const IS_JSON: GraderInfo = GraderInfo {
     id: "is_json",
     name: "Is JSON",
-    description: "The submission is JSON; `json_schema` says what it is to hold.",
+    description: "The submission is JSON; `json_schema` checks its content.",
     ..GraderInfo::of::<IsJson>()
 };
 

@@ -85,7 +85,7 @@ impl GraderOptions for Length {
 pub(super) const MAX_TURNS: GraderInfo = GraderInfo {
     id: "max_turns",
     name: "Most turns",
-    description: "The conversation took no more turns than allowed: messages of the user, each with all that followed it.",
+    description: "The conversation took no more turns than allowed: a turn is a message of the user with everything after it.",
     reads_trajectory: true,
     ..GraderInfo::of::<MaxTurns>()
 };

@@ -142,7 +142,7 @@ pub fn compile(spec: &ToolSpec) -> CompiledGrader {
         None => {
             let meant = suggest(name, GRADERS.iter().map(|info| info.id));
             let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
-            (format!("there is no grader `{name}`"), hint)
+            (format!("unknown grader `{name}`"), hint)
         }
     };
     Err(vec![OptionProblem { at: Vec::new(), message, hint }])

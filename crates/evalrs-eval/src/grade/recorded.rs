@@ -17,9 +17,9 @@ use evalrs_model::spec::{OptionProblem, Scale, ToolSpec};
 pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
     id: "recorded_score",
     name: "Recorded score",
-    description: "Takes over a score that the row already carries.",
+    description: "Uses a score that the row already has.",
     reads_row: true,
-    scoring: "the recorded score, or what `map` makes of it, mapped to 0.0 to 1.0 if it has a scale",
+    scoring: "the recorded score, or its value in `map`, mapped to 0.0 to 1.0 if it has a scale",
     ..GraderInfo::of::<RecordedScore>()
 };
 

@@ -39,7 +39,8 @@ pub(super) const NO_NUMBER: &str = "no_number";
 pub(super) const MAX_LATENCY: GraderInfo = GraderInfo {
     id: "max_latency",
     name: "Most time",
-    description: "The answer took no longer than allowed, as the row or the trajectory says.",
+    description: "The answer took no longer than allowed, by the time in the row or the \
+                  trajectory.",
     reads_row: true,
     reads_totals: true,
     ..GraderInfo::of::<MaxLatency>()
@@ -92,9 +93,9 @@ impl GraderOptions for MaxLatency {
     fn problems(&self) -> Vec<OptionProblem> {
         let named = self.path.as_deref().and_then(TimeUnit::of_name);
         let wrong = match (&self.path, self.unit) {
-            (None, Some(_)) => "`unit` says in which unit the number at `path` is: give both",
+            (None, Some(_)) => "`unit` is the unit of the number at `path`: set both",
             (Some(_), None) if named.is_none() => {
-                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must say `ms` or `seconds`"
+                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must be `ms` or `seconds`"
             }
             _ => return Vec::new(),
         };
@@ -136,7 +137,7 @@ fn has(subject: &Subject<'_>, path: &str) -> bool {
 pub(super) const MAX_COST: GraderInfo = GraderInfo {
     id: "max_cost",
     name: "Most money",
-    description: "The answer cost no more US dollars than allowed, as the row, the trajectory or the conversation says.",
+    description: "The answer cost no more US dollars than allowed, by the cost in the row, the trajectory or the conversation.",
     reads_row: true,
     reads_totals: true,
     ..GraderInfo::of::<MaxCost>()

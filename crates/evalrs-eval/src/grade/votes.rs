@@ -35,7 +35,7 @@ const SHOWN_VOTES: usize = 12;
 pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
     id: ID,
     name: "Recorded votes",
-    description: "Combines votes that people or others gave, and asks nobody.",
+    description: "Combines recorded votes of reviewers or other tools; calls no judge.",
     reads_row: true,
     scoring: "the votes combined, mapped to 0.0 to 1.0 if they have a scale",
     ..GraderInfo::of::<RecordedVotes>()

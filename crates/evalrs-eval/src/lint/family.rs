@@ -90,6 +90,6 @@ pub(super) fn same_family(linted: LintedRubric<'_>, facts: &RowFacts) -> Option<
     );
     let warning = linted.at(Lint::SameFamily, linted.places.model.clone(), message);
     Some(warning.hint(
-        "ask a judge of another family, or a `panel` of several, and compare it with people by `labels`",
+        "use a judge of another family, or a `panel` of several, and compare it with human `labels`",
     ))
 }

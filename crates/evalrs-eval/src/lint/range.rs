@@ -116,14 +116,14 @@ pub(super) fn range_not_scale(linted: LintedRubric<'_>) -> Option<Diagnostic> {
     let end = tokens.get(found.end - 1)?.bytes.end;
     let Scale { min, max } = scale;
     let said = match found.declared {
-        DeclaredRange::Anchor => format!("speaks of a score of {}", found.max),
-        DeclaredRange::OutOf => format!("says out of {}", found.max),
+        DeclaredRange::Anchor => format!("mentions a score of {}", found.max),
+        DeclaredRange::OutOf => format!("has scores out of {}", found.max),
         DeclaredRange::Scale | DeclaredRange::Scores => {
-            format!("says {} to {}", found.min, found.max)
+            format!("has scores from {} to {}", found.min, found.max)
         }
     };
     let message = format!(
-        "the rubric of `{}` {said}, and the judge is told to score from {min} to {max}",
+        "the rubric of `{}` {said}, but the judge is instructed to score from {min} to {max}",
         linted.name()
     );
     let hint = match found.declared {

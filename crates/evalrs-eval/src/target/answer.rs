@@ -214,9 +214,7 @@ impl TargetAnswer {
         let Some(first) = self.row.keys().next() else { return String::new() };
         let place = cut(first, 40);
         let names = names.join(", ");
-        format!(
-            ", only {names}: call the answer `output`, or say where it is (`answer: $.{place}`)"
-        )
+        format!(", only {names}: name the answer `output`, or set its path (`answer: $.{place}`)")
     }
 
     /// What is kept of it.
@@ -271,7 +269,7 @@ fn take_answer(
 
 fn nothing_at(value: &Value) -> NoAnswer {
     let beginning: String = value.to_string().chars().take(SHOWN).collect();
-    NoAnswer::Unreadable(format!("nothing stands at `answer`: {beginning}"))
+    NoAnswer::Unreadable(format!("nothing at `answer`: {beginning}"))
 }
 
 /// The step that a line tells of, if it says that it is one.

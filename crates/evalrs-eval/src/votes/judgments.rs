@@ -165,7 +165,7 @@ impl<'a> JudgmentReader<'a> {
         if let Some(columns) = self.layout.paths(JudgmentField::Score).filter(|it| it.len() > 1) {
             if vote.is_some() {
                 return Err(
-                    "the row numbers one vote, and its scores stand in several fields".to_owned()
+                    "the row has the number of one vote, but scores in several fields".to_owned()
                 );
             }
             return self.of_columns(row, columns.len());
@@ -342,7 +342,7 @@ mod tests {
             ),
             (
                 layout(&[scores, (JudgmentField::Vote, &["1"])]),
-                "the row numbers one vote, and its scores stand in several fields",
+                "the row has the number of one vote, but scores in several fields",
             ),
             (layout(&[(JudgmentField::Score, &["one"]), (JudgmentField::Vote, &["1"])]), "a 1 - 2"),
             (layout(&[(JudgmentField::Score, &["four"])]), "the row has no score"),

@@ -30,7 +30,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic
 pub const AGENTS: &str = "letta";
 
 /// Why an agent takes none of the settings of models.
-const OF_AGENT: &str = "the agent's file says it";
+const OF_AGENT: &str = "the agent's file sets it";
 
 static LETTA: ProviderInfo = ProviderInfo {
     id: AGENTS,
