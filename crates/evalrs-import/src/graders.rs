@@ -54,6 +54,6 @@ impl JudgeModel {
 /// What a person has to know of a judge whose provider is not known.
 pub(super) fn unknown_provider(model: &str, grader: &str) -> String {
     format!(
-        "The judge `{model}` of `{grader}` is at no provider that evalrs knows by that name: say `base_url`, or another `model`."
+        "evalrs does not know the provider of the judge `{model}` of `{grader}`: set `base_url`, or another `model`."
     )
 }

@@ -131,7 +131,7 @@ impl ImportedSource {
             return;
         }
         let own = if file == ONLY_SUITE { "judged" } else { &format!("{file}.judged") };
-        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{name}, judged anew"), "graders": graders});
+        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{name}, judged again"), "graders": graders});
         self.add_suite(own, suite, Vec::new());
     }
 

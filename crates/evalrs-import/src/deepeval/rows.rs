@@ -185,7 +185,7 @@ impl CaseReader<'_> {
         for [key, what, why] in [
             ["trace", "the trace", "spans of DeepEval, and metrics of spans, are not read"],
             ["imagesMapping", "the images", "images are not read"],
-            ["expectationsData", "the verdicts on expectations", "they are no metric"],
+            ["expectationsData", "the verdicts on expectations", "they are not a metric"],
         ] {
             if field(case, &[key]).is_some() {
                 let what = format!("{what} of `{name}`");

@@ -8,7 +8,7 @@ use crate::reading;
 /// That a file holds nothing to be graded.
 pub(super) fn no_cases(path: &str) -> ImportError {
     ImportError::unreadable(
-        format!("there is no test case and no golden in `{path}`"),
+        format!("`{path}` has no test case and no golden"),
         "name a run, such as `.deepeval/.latest_run_full.json` or a file of `DEEPEVAL_RESULTS_FOLDER`, or a dataset that `save_as` wrote",
     )
 }

@@ -37,7 +37,7 @@ impl InspectLog {
         let Some(Value::Array(samples)) = samples else {
             return Err(ImportError::unreadable(
                 format!("the log `{path}` has no samples"),
-                "name a log that holds them: `inspect log dump` writes one",
+                "name a log that has them: `inspect log dump` writes one",
             ));
         };
         let place = SourcePlace::new(path, line_of(&text, "\"samples\""));
@@ -125,7 +125,7 @@ impl InspectLog {
                 ),
             };
             let told = told.join(", ");
-            Some(format!("The log `{}` says of `{name}`: {told}{over}.", self.path))
+            Some(format!("The log `{}` reports for `{name}`: {told}{over}.", self.path))
         };
         self.scores().take(50).filter_map(sentence).collect()
     }

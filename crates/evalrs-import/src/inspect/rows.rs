@@ -50,7 +50,7 @@ pub(super) fn read(log: &InspectLog, imported: &mut ImportedSource) -> LogRows {
         let epoch = epoch(value);
         if !seen.insert((id.clone(), epoch)) {
             let what = format!("sample `{id}`, epoch {epoch}");
-            let why = "the log has it twice, and the first counts";
+            let why = "the log has it twice; the first is used";
             reader.imported.leave_out("samples", place.clone(), what, why);
             continue;
         }

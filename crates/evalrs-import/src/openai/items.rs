@@ -209,7 +209,7 @@ impl RecordedGrader {
     fn without_scale(&self) -> String {
         let Self { key, scores: ScoreRange { min, max }, .. } = self;
         format!(
-            "`{key}_recorded` says whether it passed: the scores lie between {min} and {max}, and no grader beside them says a range that holds them. They stand under `results.{key}.score`; `scale: {{min, max}}` of `recorded_score` takes them over."
+            "`{key}_recorded` repeats whether it passed: the scores are between {min} and {max}, and no grader beside them has a range that contains them. They are under `results.{key}.score`; `scale: {{min, max}}` of `recorded_score` imports them."
         )
     }
 }

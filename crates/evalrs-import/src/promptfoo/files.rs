@@ -98,7 +98,7 @@ impl<'a> ConfigFiles<'a> {
         } else {
             self.source.bytes(&self.path(pattern))
         };
-        read.err().unwrap_or_else(|| "no file that may be read matches".to_owned())
+        read.err().unwrap_or_else(|| "no readable file matches".to_owned())
     }
 
     /// Whether a text holds a live key.

@@ -145,7 +145,9 @@ impl ProviderSpec {
         if programs.iter().any(|program| id.starts_with(program)) {
             return Err("it is a program of promptfoo's own interface: write a `command` or `function` target, docs/targets.md".to_owned());
         }
-        let model = model(id).ok_or("there is no target that asks it; record its outputs, or write a target, docs/targets.md")?;
+        let model = model(id).ok_or(
+            "evalrs has no target for it; record its outputs, or write a target, docs/targets.md",
+        )?;
         let mut target = json!({"kind": "chat"});
         extend(&mut target, &model);
         for (name, value) in self.config.as_object().into_iter().flatten() {
@@ -240,7 +242,7 @@ fn http(spec: &ProviderSpec) -> Result<Answers, String> {
     }
     let method = text_in(config, "method").unwrap_or("POST");
     if !method.eq_ignore_ascii_case("post") {
-        return Err(format!("it is asked by {method}, and `http` targets by POST"));
+        return Err(format!("it uses {method}, and `http` targets use POST"));
     }
     let mut names = config.as_object().into_iter().flat_map(Map::keys);
     if let Some(name) = names.find(|name| !OF_SERVERS.contains(&name.as_str())) {
@@ -303,9 +305,7 @@ fn headers(headers: &Value) -> Result<Map<String, Value>, String> {
         if let Some(variable) = variable(text) {
             mapped.insert(name.clone(), json!({"env": variable}));
         } else if is_secret_name(name) || text.contains("{{") || text.contains("${") {
-            return Err(format!(
-                "its header `{name}` holds more than a variable of the environment"
-            ));
+            return Err(format!("its header `{name}` has more than a variable of the environment"));
         } else {
             mapped.insert(name.clone(), json!(text));
         }
@@ -361,7 +361,7 @@ mod tests {
                 "bedrock:x",
                 json!(null),
                 Err(
-                    "there is no target that asks it; record its outputs, or write a target, docs/targets.md",
+                    "evalrs has no target for it; record its outputs, or write a target, docs/targets.md",
                 ),
             ),
             (

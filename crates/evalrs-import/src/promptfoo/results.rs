@@ -37,7 +37,7 @@ pub(super) fn import(
     source: &ImportSource<'_>,
 ) -> Result<ImportedSource, ImportError> {
     let evaluation = read(path, text).map_err(|why| {
-        ImportError::unread(path, why, "write results anew: `promptfoo eval -o results.json`")
+        ImportError::unread(path, why, "write results again: `promptfoo eval -o results.json`")
     })?;
     let files = ConfigFiles::new(source, folder_of(path));
     let name = name_of(path, evaluation.description.as_deref());
@@ -70,7 +70,7 @@ pub(super) fn suite_of(
         builder.finish(name, evaluation.description.as_deref());
     let mut names = suite["graders"].as_object().into_iter().flat_map(Map::keys);
     if let Some(grader) = names.find(|name| *name != RECORDED) {
-        imported.note(format!("What promptfoo said of each assertion stands in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
+        imported.note(format!("The results of promptfoo for each assertion are in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
     }
     imported.add_suite(file, suite, rows);
     imported
@@ -84,7 +84,7 @@ fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
             None if whole.get("testCase").is_some() || whole.get("vars").is_some() => {
                 vec![whole.clone()]
             }
-            None => return Err("it holds no list `results`".to_owned()),
+            None => return Err("it has no list `results`".to_owned()),
         };
         let description = text_in(&whole["config"], "description").map(str::to_owned);
         let place = SourcePlace::new(path, 0);

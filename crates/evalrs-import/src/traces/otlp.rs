@@ -27,7 +27,7 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     for PlacedValue { value, place } in all_records(source, &mut suite.imported)? {
         let spans = spans_in(&value);
         if spans.is_empty() {
-            suite.imported.leave_out("records", place.clone(), "a record", "it holds no span");
+            suite.imported.leave_out("records", place.clone(), "a record", "it has no span");
         }
         for span in spans {
             all.push(PlacedValue { value: span.clone(), place: place.clone() });
