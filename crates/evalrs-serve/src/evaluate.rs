@@ -139,7 +139,7 @@ pub(super) async fn begin_run(
     let last = record::last_id(&OsSystem, &served.home);
     let id = record::run_id(OsSystem.now(), last.as_deref());
     let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
-        ApiError::conflict("another evaluation is under way: wait for its end, or stop it")
+        ApiError::conflict("another evaluation is running: wait for its end, or stop it")
     })?;
     let home = served.home.clone();
     let thread = std::thread::Builder::new().name("evaluation".to_owned());
@@ -226,7 +226,7 @@ pub(super) async fn stop_run(
 /// Tells what happens in an evaluation, as server-sent events; `Last-Event-ID` goes on where somebody left.
 #[utoipa::path(get, path = "/api/runs/{id}/events", tag = "runs", params(("id" = String, Path)), responses(
     (status = 200, content_type = "text/event-stream", body = String),
-    (status = 204, description = "All events were told before `Last-Event-ID`"),
+    (status = 204, description = "All events were sent before `Last-Event-ID`"),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn events(

@@ -96,14 +96,14 @@ fn token(args: &ServeArgs, console: &Console<'_>) -> Result<Option<String>, Erro
             return Ok(None);
         }
         return Err(Error::plain(
-            format!("`--bind {}` can be reached by others, and needs a token", args.bind),
+            format!("`--bind {}` is reachable from other machines and needs a token", args.bind),
             "set a variable to at least 16 characters that nobody can guess, and name it: `--token-env EVALRS_TOKEN`",
         ));
     };
     let token = console.system.environment().remove(name).unwrap_or_default();
     if token.len() < 16 {
         return Err(Error::plain(
-            format!("the environment variable `{name}` holds no token of at least 16 characters"),
+            format!("the environment variable `{name}` has no token of at least 16 characters"),
             "for example `export EVALRS_TOKEN=$(openssl rand -hex 16)`",
         ));
     }
@@ -120,7 +120,7 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<ServedWorkspace
         let surroundings = SuiteContext::find(&path, None, console.system)?;
         if surroundings.records() != home {
             return Err(Error::plain(
-                format!("`{path}` is of another workspace than `{first}`"),
+                format!("`{path}` and `{first}` are in different workspaces"),
                 "serve the suites of one workspace; another server with another `--port` can serve the rest",
             ));
         }

@@ -17,11 +17,11 @@ const EVENTS: &str = "text/event-stream";
 /// What it means, where an operation says nothing else.
 fn meaning(status: &str) -> &'static str {
     match status {
-        "200" => "What was asked for",
+        "200" => "The requested resource",
         "202" => "It has begun",
-        "404" => "There is none of that name",
-        "409" => "Something else is under way, or stands in the way",
-        "413" => "The body is larger than is taken",
+        "404" => "Nothing has that name",
+        "409" => "Something else is running, or conflicts",
+        "413" => "The body is too large",
         "422" => "The body is JSON, and a member of it is wrong: the message names it",
         other => REFUSALS.iter().find(|(status, _)| *status == other).map_or("", |(_, text)| text),
     }

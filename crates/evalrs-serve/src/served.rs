@@ -126,7 +126,7 @@ impl ServedWorkspace {
 
     /// The suite with this name, which a request is to change something of.
     pub(crate) fn known_suite(&self, name: &str) -> Result<&ServedSuite, ApiError> {
-        let unknown = "there is no such suite among those that are served";
+        let unknown = "no such suite is served";
         self.suite(name).ok_or_else(|| ApiError::not_found(unknown))
     }
 
@@ -152,7 +152,7 @@ impl ServedWorkspace {
 
     /// The record that `id` names: its own id, or `latest`.
     pub(crate) fn run(&self, id: &str) -> Result<PastRun, ApiError> {
-        let unknown = || ApiError::not_found("there is no such run");
+        let unknown = || ApiError::not_found("no such run");
         // What a browser sends is never a path.
         if id.is_empty() || id.contains(['/', '\\', '\0']) || id.starts_with('.') {
             return Err(unknown());

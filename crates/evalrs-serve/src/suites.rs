@@ -156,8 +156,7 @@ pub(super) async fn get_suite(
     AddressNames(name): AddressNames<String>,
 ) -> ApiAnswer<SuiteDetails> {
     beside(move || {
-        let suite =
-            served.suite(&name).ok_or_else(|| ApiError::not_found("there is no such suite"))?;
+        let suite = served.suite(&name).ok_or_else(|| ApiError::not_found("no such suite"))?;
         Ok(Data(details(&served, suite)?.0))
     })
     .await
