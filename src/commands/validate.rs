@@ -83,7 +83,7 @@ fn validate_rollup(
         Some(spec) if suites.is_some() => rollup::describe(path, &spec, console.out)?,
         Some(_) => writeln!(
             console.out,
-            "{path}: a roll-up of the right form; to check what it names: `evalrs validate SUITE … --rollup {path}`"
+            "{path}: a well-formed roll-up; to check the names in it: `evalrs validate SUITE … --rollup {path}`"
         )?,
         None => {}
     }

@@ -63,7 +63,7 @@ impl JudgedRow {
             return same;
         }
         format!(
-            "{same}: `{first}` and `{id}` are one question to the judge, because the rubric has nothing that tells them apart (votes of `kind: recorded_votes` are of samples)"
+            "{same}: `{first}` and `{id}` have one key, because the rubric shows the judge nothing that differs (to import votes per sample, use `kind: recorded_votes`)"
         )
     }
 }
@@ -134,7 +134,7 @@ impl<'a> Binder<'a> {
                 return Ok(Self { session, grader, judge, cases: CasesById::new(session) });
             }
             Method::Judge(_) => "compares two submissions; only scores can be imported",
-            _ => "asks no judge, so it has no judgments",
+            _ => "has no judge, so it has no judgments",
         };
         Err(Error::Plain { message: format!("`{}` {why}", grader.name(db)), hint: None })
     }
@@ -271,7 +271,7 @@ impl<'a> Binder<'a> {
     fn seat(&self, judgment: &Judgment) -> Result<usize, String> {
         let judges = &self.judge.rubric.judges;
         let Some(model) = &judgment.judge else {
-            let several = "the grader has several judges; say which: `--fields judge=PATH`";
+            let several = "the grader has several judges; choose one with `--fields judge=PATH`";
             return if judges.len() == 1 { Ok(0) } else { Err(several.to_owned()) };
         };
         let mut named = judges.iter().enumerate().filter(|(_, judge)| judge.model == *model);

@@ -21,22 +21,22 @@ pub(super) struct UnboundJudgment {
 /// Why a judgment belongs to nothing that the suite asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(super) enum Unbound {
-    #[error("the suite evaluates no such sample")]
+    #[error("the suite does not evaluate this sample")]
     NoSample,
     #[error("the sample has no answer of the model `{}`", clipped(.0))]
     OtherModel(String),
     #[error("the sample has no trial {0}")]
     NoTrial(u32),
     /// How many votes the grader asks for, of a judge or of all.
-    #[error("the grader asks for {} of a judge", count(*.0 as usize, "vote"))]
+    #[error("the grader takes {} from a judge", count(*.0 as usize, "vote"))]
     NoVote(u32),
-    #[error("the submission is empty, and no judge is asked about it")]
+    #[error("the submission is empty, so no judge is called")]
     EmptySubmission,
     #[error("each turn of the sample is judged by itself")]
     ByTurn,
-    #[error("the target has not answered")]
+    #[error("the target was not run")]
     Unanswered,
-    #[error("no judge is asked: {}", clipped(.0))]
+    #[error("no judge is called: {}", clipped(.0))]
     Graded(String),
 }
 
@@ -96,7 +96,7 @@ impl CasesById {
         match (fitting.next(), fitting.next(), model) {
             (Some(case), None, _) => Ok(case),
             (Some(_), Some(_), _) => Err(NoEntry::Wrong(format!(
-                "`{id}` was run with several models; say which: `--fields model=PATH`"
+                "`{id}` was run with several models; choose one with `--fields model=PATH`"
             ))),
             (None, _, Some(model)) if !of_sample.iter().any(|case| is_of_model(&case)) => {
                 Err(Unbound::OtherModel(model.clone()).into())

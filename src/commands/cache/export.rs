@@ -91,7 +91,7 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     if *left_out > 0 {
         let conversations = count(*left_out, "conversation");
         let what = format!("{conversations} of the target left out");
-        writeln!(console.err, "note: {what}: `--targets` takes what the target did, too")?;
+        writeln!(console.err, "note: {what}: `--targets` includes them")?;
     }
     if is_written {
         tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
@@ -125,7 +125,7 @@ fn bound_to_environment(session: &Session) -> Vec<String> {
     let warnings = graders.into_iter().map(|((variable, endpoint), graders)| {
         let graders = graders.join("`, `");
         format!(
-            "the judgments of `{graders}` are stored for the endpoint `{endpoint}`, which came from {variable}: where that is not set they are not found; write `endpoint: {endpoint}` in the suite"
+            "the judgments of `{graders}` are stored for the endpoint `{endpoint}`, which came from {variable}: without that variable they are not found; set `endpoint: {endpoint}` in the suite"
         )
     });
     warnings.collect()
@@ -144,8 +144,8 @@ fn check_narrowing(args: &ExportArgs) -> Result<(), Error> {
     let given = narrowing.iter().find(|(_, is_given)| *is_given && args.output.is_none());
     let Some((flag, _)) = given else { return Ok(()) };
     Err(Error::plain(
-        format!("`{flag}` would leave part of the suite out of its file of committed judgments"),
-        "write a file of its own with `-o FILE`, or leave the flag out",
+        format!("`{flag}` would drop part of the suite from its file of committed judgments"),
+        "write to a separate file with `-o FILE`, or leave the flag out",
     ))
 }
 
@@ -169,7 +169,7 @@ fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry
                 "`{path}` has {lines} that cannot be read and would be lost: {}",
                 first.unwrap_or(&report.problems[0])
             ),
-            "mend or remove what `evalrs cache verify` names, or drop it with `--prune`; nothing was written",
+            "fix or remove the lines that `evalrs cache verify` names, or drop them with `--prune`; nothing was written",
         ));
     }
     Ok(Some(entries))
@@ -292,7 +292,7 @@ impl<'a> ExportedLines<'a> {
 }
 
 fn gone(key: ActionKey) -> std::io::Error {
-    std::io::Error::other(format!("{key} is not in the store any more; run this again"))
+    std::io::Error::other(format!("{key} is not in the store any more; rerun the command"))
 }
 
 fn write(path: &str, lines: &ExportedLines<'_>, system: &dyn System) -> Result<(), Error> {
@@ -343,7 +343,7 @@ fn tell_git(
     {
         writeln!(
             console.err,
-            "note: with `--git`, {attributes} tells git to merge such files line by line: `{ATTRIBUTES}`"
+            "note: with `--git`, {attributes} makes git merge such files line by line: `{ATTRIBUTES}`"
         )?;
     }
     Ok(())

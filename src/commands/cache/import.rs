@@ -70,7 +70,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<ReadFile<'a>, Error>
     let bytes = console.system.read(path).into_bytes().map_err(|reason| {
         Error::plain(
             format!("cannot read `{path}`: {reason}"),
-            "nothing was imported; the files are those that `evalrs cache export` writes",
+            "nothing was imported; import files that `evalrs cache export` wrote",
         )
     })?;
     let winners = MemoryStore::default();

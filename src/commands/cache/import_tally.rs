@@ -71,7 +71,7 @@ impl ImportReport<'_> {
         if self.bound == 0 {
             return Err(Error::plain(
                 "no judgment belongs to a sample of the suite",
-                "check the ids, and say where fields stand: `--fields id=ID,score=SCORE`",
+                "check the ids, and name the fields: `--fields id=ID,score=SCORE`",
             ));
         }
         let refused: Vec<&RefusedScore<'_>> =
@@ -112,7 +112,7 @@ impl ImportTally<'_> {
             console.out,
             "{path}: {}, {new} new, {there} already there{}{}, {} not bound",
             count(self.judgments, "judgment"),
-            optional(self.refused.len(), "of another score"),
+            optional(self.refused.len(), "with another score"),
             optional(self.failures, "without a score"),
             self.unbound.len()
         )?;
@@ -157,7 +157,7 @@ fn say_refused(
     let rest = if refused.len() > shown.len() { "; …" } else { "" };
     writeln!(
         console.err,
-        "error: {judgments} {have} another score in the store, which stands ({}{rest})\n  help: `--replace` takes the scores of the files",
+        "error: {judgments} {have} another score in the store, which is kept ({}{rest})\n  help: `--replace` takes the scores of the files",
         shown.join("; ")
     )?;
     Ok(true)
@@ -171,7 +171,7 @@ fn say_incomplete(unbound: usize, console: &mut Console<'_>) -> Result<bool, std
     let belong = if unbound == 1 { "belongs" } else { "belong" };
     writeln!(
         console.err,
-        "error: {judgments} {belong} to nothing that the grader asks for, and `--complete` wants all of them bound"
+        "error: {judgments} {belong} to no call of the grader, and `--complete` requires all of them bound"
     )?;
     Ok(true)
 }

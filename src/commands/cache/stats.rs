@@ -128,7 +128,7 @@ impl Stats {
             rows.push(vec![words("committed"), words(&said)]);
         }
         if let Some((oldest, newest)) = self.digest.span() {
-            rows.push(vec![words("asked"), words(&format!("{oldest} to {newest}"))]);
+            rows.push(vec![words("made"), words(&format!("{oldest} to {newest}"))]);
         }
         rows
     }

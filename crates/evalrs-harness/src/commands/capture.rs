@@ -124,7 +124,7 @@ fn end(
     if let Some(message) = in_vain.first() {
         let actions = count(in_vain.len(), "action");
         let message = sanitize(message);
-        writeln!(err, "warning: {actions} failed anew, so what is stored stays: {message}")?;
+        writeln!(err, "warning: {actions} failed again, so the cached result stays: {message}")?;
     }
     let is_whole = matches!(end, Ok(End::Done));
     let name = format!("agent {}", setup.adapter.name);
@@ -137,7 +137,7 @@ fn end(
     let failed = |error: evalrs_store::StoreError| Error::harness_grading(error.to_string());
     completed.map_err(failed)?;
     if end.map_err(failed)? == End::Interrupted {
-        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
+        writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
         return Ok(ExitStatus::Interrupted);
     }
     Ok(ExitStatus::Success)

@@ -142,7 +142,7 @@ impl<'a> CallableGrader<'a> {
             let calls = count(called.in_vain.len(), "record");
             writeln!(
                 err,
-                "warning: {calls} could not be graded anew, so what is stored stays: {message}"
+                "warning: {calls} could not be graded again, so the cached grade stays: {message}"
             )?;
         }
         let is_whole = matches!(called.end, Ok(End::Done));
@@ -159,7 +159,7 @@ impl<'a> CallableGrader<'a> {
             (None, Ok(end)) => end == End::Interrupted,
         };
         if interrupted {
-            writeln!(err, "interrupted: what was graded is kept, a rerun grades the rest")?;
+            writeln!(err, "interrupted: finished grades are cached, a rerun grades the rest")?;
         }
         Ok(CallTotals { cached: called.cached, called: called.executed, interrupted })
     }

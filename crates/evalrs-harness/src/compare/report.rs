@@ -75,7 +75,7 @@ pub(crate) fn ranks_of(
         let run = contestants().find(|run| runs[*run].label == ranking.run).ok_or_else(|| {
             let known: Vec<&str> = contestants().map(|run| runs[run].label.as_str()).collect();
             format!(
-                "Invalid comparison result: `rankings[{at}].run` is `{}`, which is none of the runs {}",
+                "Invalid comparison result: `rankings[{at}].run` is `{}`, which is not one of the runs {}",
                 ranking.run,
                 known.join(", ")
             )

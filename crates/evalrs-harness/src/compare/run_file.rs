@@ -117,7 +117,7 @@ pub(crate) fn detect_all(files: &[(&str, &[u8])]) -> Result<RunFormat, String> {
             None => first = Some((path, format)),
         }
     }
-    first.map(|(_, format)| format).ok_or_else(|| "there is no file".to_owned())
+    first.map(|(_, format)| format).ok_or_else(|| "no such file".to_owned())
 }
 
 /// The records of the file at `path`, all of which are what they should be.

@@ -28,7 +28,7 @@ impl ComparisonSettings {
         let mut weight = |name: &str, of_capture: Option<&mut f64>, of_trials: Option<&mut f64>| {
             let Some(text) = said(environment, name) else { return };
             let Some(value) = text.parse().ok().filter(|value: &f64| value.is_finite()) else {
-                warnings.push(format!("{name} is not a number, so it is passed over"));
+                warnings.push(format!("{name} is not a number, so it is ignored"));
                 return;
             };
             if let Some(weight) = of_capture {
@@ -53,7 +53,7 @@ impl ComparisonSettings {
             match text.parse().ok().filter(|count| range.contains(count)) {
                 Some(iterations) => bootstrap.iterations = iterations,
                 None => warnings.push(format!(
-                    "{name} is not a whole number from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, so {} are drawn",
+                    "{name} is not a whole number from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, so {} are used",
                     bootstrap.iterations
                 )),
             }
