@@ -53,7 +53,8 @@ impl<'a> Archive<'a> {
         Ok(Self { archive, members })
     }
 
-    /// The names in a folder of the archive, sorted; none if it is no folder. Its root is empty text.
+    /// The names in a folder of the archive, sorted; none if it is not a folder. Its root is empty
+    /// text.
     pub fn list(&self, folder: &str) -> Option<Vec<String>> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let from = self.members.partition_point(|member| *member.path < *prefix);
@@ -66,7 +67,7 @@ impl<'a> Archive<'a> {
         (!names.is_empty()).then_some(names)
     }
 
-    /// The bytes of the member at `path`, if they are no more than `limit`.
+    /// The bytes of the member at `path`, if there are at most `limit`.
     pub fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, String> {
         let at = self.members.binary_search_by(|member| (*member.path).cmp(path));
         let member = at.ok().and_then(|at| self.members.get(at));

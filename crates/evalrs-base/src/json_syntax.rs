@@ -10,7 +10,7 @@ use serde_json::error::Category;
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// A slip: where it is, what it is, and what would mend it.
+/// A slip: where it is, what it is, and a fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slip {
     /// The character it is at; empty at the end of the text.

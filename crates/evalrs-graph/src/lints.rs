@@ -76,7 +76,7 @@ pub fn all(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
     found.filter(|found| !found.lint.is_some_and(is_allowed)).collect()
 }
 
-/// Samples that share a conversation though the target is told their ids, of which the suite does not say that answers rest
+/// Samples that share a conversation although the target gets their ids, and the suite does not declare that answers depend
 /// on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SharedConversations {
@@ -86,7 +86,7 @@ struct SharedConversations {
     others: usize,
 }
 
-/// What the target is handed of a sample, where it is told ids and the suite does not say that answers rest on them.
+/// What the target gets of a sample, if it gets ids and the suite does not declare that answers depend on them.
 #[salsa::tracked]
 fn handed_with_ids(db: &dyn Db, root: Root) -> Option<HandedInput> {
     // Of recorded results nobody is told anything.
@@ -95,7 +95,7 @@ fn handed_with_ids(db: &dyn Db, root: Root) -> Option<HandedInput> {
     (known.id == IdUse::Told).then_some(known.handed)
 }
 
-/// For each of a chunk's records, the digest of what the target is handed of it. None of one that is not evaluated or that has
+/// For each of a chunk's records, the digest of what the target gets of it. None of one that is not evaluated or that has
 /// no id of its own.
 #[salsa::tracked]
 fn handed_digests(db: &dyn Db, chunk: Chunk) -> Box<[Option<u128>]> {

@@ -31,8 +31,8 @@ pub struct AgentFileProblem {
 pub struct JudgeFile {
     /// Its model.
     pub model: Option<String>,
-    /// What is sent to servers in place of the file, where no server could run that: no message of it is in the agent's
-    /// context, as in files that were exported without messages.
+    /// The message sent to servers instead of a file that no server could run: none of its messages is in the agent's
+    /// context, as in files exported without messages.
     pub mended: Option<String>,
 }
 

@@ -119,8 +119,8 @@ pub struct GlobLimits {
     pub folders: usize,
 }
 
-/// The lock file that stands for the packages installed in `folder`, which is in a `node_modules` or a virtual
-/// environment: the nearest one, from the folder upwards.
+/// The lock file of the packages installed in `folder`, which is in a `node_modules` or a virtual environment:
+/// the nearest one, from the folder upwards.
 pub fn lock_file(folder: &str, list: ListFolder<'_>) -> Option<String> {
     let is_node = folder.split('/').any(|part| part == PACKAGES);
     let names: &[&str] = if is_node { &LOCKS } else { &PYTHON_LOCKS };
@@ -155,7 +155,7 @@ struct Walk<'a> {
     limits: GlobLimits,
     /// Whether the pattern ends in `/`: then it matches folders alone.
     wants_folder: bool,
-    /// What it comes to; its problem is empty text if there were too many files.
+    /// Its result; its problem is empty text if there were too many files.
     found: ExpandedPatterns,
     folders: usize,
 }

@@ -345,7 +345,7 @@ impl Parser<'_> {
         taken
     }
 
-    /// Where the next token stands; the end of the text if there is none.
+    /// The place of the next token; the end of the text if there is none.
     fn here(&self) -> Range<usize> {
         self.tokens.get(self.next).map_or(self.text.len()..self.text.len(), |(_, at)| at.clone())
     }

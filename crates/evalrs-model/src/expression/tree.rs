@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 use super::operand::{Operand, TextPattern};
 use evalrs_base::exact::mean;
 
-/// Tells what a name stands for.
+/// Returns the value of a name.
 pub(super) type Names<'a> = &'a dyn Fn(&str) -> EvaluatedPart;
 
-/// What a part of an expression comes to.
+/// The result of a part of an expression.
 pub(super) type EvaluatedPart = Result<Operand, EvaluationFault>;
 
 /// A part of an expression. Chains are lists, so that no tree is deeper than the brackets of its text.
@@ -69,7 +69,7 @@ pub enum ComparisonOp {
 }
 
 impl ComparisonOp {
-    /// What stands in no relation to anything, such as what is not there, is only unequal.
+    /// A value without an order, such as a missing one, is only unequal.
     fn holds(self, left: &Operand, right: &Operand) -> bool {
         let order = left.order(right);
         match self {
