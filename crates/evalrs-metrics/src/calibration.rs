@@ -28,7 +28,7 @@ pub struct CalibrationFile {
     /// Its path from the root of the workspace; files of earlier versions have none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// What is asked of the agreement where the suite says nothing.
+    /// The required agreement where the suite sets none.
     #[serde(default, skip_serializing_if = "CalibrationBounds::is_empty")]
     pub bounds: CalibrationBounds,
     /// Grader → what was found, sorted.
@@ -111,8 +111,8 @@ impl CalibrationFile {
     }
 }
 
-/// Why judges may not be relied on, a sentence each: those that were never compared with people, those that are others now,
-/// and those that agree with people less than is asked for.
+/// Why judges may not be relied on, a sentence each: those never compared with human labels, those changed since, and those
+/// whose agreement is below the bound.
 pub fn uncalibrated(
     judges: &[&str],
     calibrations: &OrderedMap<ReportedCalibration>,

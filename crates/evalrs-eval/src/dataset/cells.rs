@@ -190,7 +190,7 @@ fn check_headers(
 }
 
 struct CsvRow {
-    /// Where it stands.
+    /// Its place.
     bytes: std::ops::Range<usize>,
     cells: usize,
     /// The columns of the header.
@@ -269,7 +269,7 @@ fn quote_slip(row: &str, dialect: CellDialect) -> Option<(usize, QuoteSlip)> {
     None
 }
 
-/// The quote that closes the cell whose quote stands at `opening`.
+/// The quote that closes the cell whose quote is at `opening`.
 fn closing_quote(bytes: &[u8], opening: usize) -> Option<usize> {
     let mut at = opening + 1;
     loop {

@@ -67,7 +67,7 @@ impl FileName<'_> {
     }
 }
 
-/// The format of a file of the dataset, if it is said or shows in its name.
+/// The format of a file of the dataset, if it is set or its name shows it.
 pub fn format_of(path: &str, dataset: &DatasetSpec) -> Option<DatasetFormat> {
     dataset.format.or_else(|| DatasetFormat::of_name(path))
 }

@@ -150,7 +150,7 @@ fn missing_column(columns: &[String], layout: &LabelsSpec) -> Option<String> {
     })
 }
 
-/// What is wrong with the shape of a file, said of labels.
+/// A wrong shape of a file, reported for labels.
 fn said_of_labels(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for problem in &mut problems {
         problem.message = problem.message.replace("the dataset", "the file of labels");

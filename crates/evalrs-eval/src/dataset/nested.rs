@@ -19,7 +19,7 @@ use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::json_syntax::kind_of;
 use evalrs_model::spec::FieldMap;
 
-/// What stands in front of a path into the file that a record was found in.
+/// The prefix of a path into the file that a record was found in.
 const ROOT: &str = "root.";
 
 /// The records at `records` in the JSON `text` of the file at `path`, of which `fields` are read.
@@ -61,7 +61,7 @@ fn entries_of<'a>(
     }
 }
 
-/// What is said of the whole file, under the path by which `fields` names it.
+/// A problem of the whole file, under the path by which `fields` names it.
 fn of_root(root: &RawValue, fields: &FieldMap) -> Vec<(String, Box<RawValue>)> {
     let paths = fields.paths.iter().chain(&fields.outputs).map(|(_, path)| path);
     let wanted = paths.filter_map(|path| Some((path, path.strip_prefix(ROOT)?)));

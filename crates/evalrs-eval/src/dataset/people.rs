@@ -29,7 +29,7 @@ pub struct LabelLine {
     pub who: Option<Box<str>>,
     /// The label; never one for each of some graders.
     pub said: LabelValue,
-    /// How the answer came to be labelled, if that is said.
+    /// How the answer was picked for labelling, if known.
     pub picked: Option<LabelPick>,
 }
 
@@ -65,9 +65,9 @@ pub(super) struct LabelOf {
 pub(super) struct OnePerson {
     pub who: Option<String>,
     pub line: u32,
-    /// When, as RFC 3339 in UTC, which sorts by time; empty if that is not said.
+    /// When, as RFC 3339 in UTC, which sorts by time; empty if not known.
     pub at: String,
-    /// How the answer came to be labelled, if that is said.
+    /// How the answer was picked for labelling, if known.
     pub picked: Option<LabelPick>,
 }
 
@@ -98,8 +98,8 @@ struct PersonLabel {
 }
 
 impl GivenLabels {
-    /// Adds a label; an error if its person gave another one and it is not said which is newer, or if others gave one of
-    /// another kind. Branches of git that are merged line by line may leave two of one person.
+    /// Adds a label; an error if its person gave another one and neither is newer, or if others gave one of another
+    /// kind. Branches of git that are merged line by line may leave two of one person.
     pub(super) fn add(
         &mut self,
         of: LabelOf,
@@ -197,7 +197,8 @@ pub fn label_of(opinions: &[&LabelLine]) -> Option<LabelValue> {
     together(opinions.iter().map(|one| &one.said).filter(|said| is_score(said) == kind))
 }
 
-/// How the answer came to be labelled: what one of them drew is drawn, whatever others did.
+/// How the answer was picked for labelling: sampled if one of them was sampled, whatever others
+/// did.
 pub fn pick_of(opinions: &[&LabelLine]) -> Option<LabelPick> {
     let is_drawn = opinions.iter().any(|one| one.picked == Some(LabelPick::Random));
     if is_drawn { Some(LabelPick::Random) } else { opinions.first()?.picked }

@@ -50,7 +50,7 @@ pub(super) fn recorded(
     RowFields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
 }
 
-/// How what is recorded for a case tells of failed calls.
+/// How the recording of a case marks failed calls.
 pub(super) fn call_marks(fields: &RowFields<'_>, record: RowRecord<'_>) -> CallMarks {
     let of_fields = |fields: &RowFields<'_>| {
         let values = ["trajectory", "messages", "output"].into_iter();
@@ -188,7 +188,8 @@ fn not_a_trajectory(
     }
 }
 
-/// Where the answer stands in what people have of an API: a response, its choices, one message.
+/// The place of the answer in common forms of an API's output: a response, its choices, one
+/// message.
 fn answer_in(value: &Value, path: &str) -> Option<String> {
     let answers = [
         ("/choices/0/message/content", ".choices[0].message.content", "this is an OpenAI response"),
@@ -207,7 +208,7 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
     })
 }
 
-/// Says that an output is what an API answered, in which the answer stands.
+/// Explains that an output is the response of an API, and where the answer is in it.
 fn response(fields: &RowFields<'_>, hint: String) -> RowProblem {
     let wrong =
         RowProblem::new("`output` is an object").label("expected text, or a list of messages");
@@ -219,7 +220,7 @@ fn structured(fields: &RowFields<'_>, value: &Value, path: &str) -> Option<Strin
     (fields.spec.format.is_none() && is_structured(value, path)).then(|| value.to_string())
 }
 
-/// Whether it is structured output: an object, or a list without objects, that is no trajectory.
+/// Whether it is structured output, not a trajectory: an object, or a list without objects.
 fn is_structured(value: &Value, path: &str) -> bool {
     match value {
         Value::Object(_) => trajectory::detect(value).is_none() && answer_in(value, path).is_none(),
@@ -294,7 +295,7 @@ fn nothing_recorded(fields: &RowFields<'_>) -> RowProblem {
     problem.hint(hint)
 }
 
-/// Where the answer stands in a log of requests and responses.
+/// The place of the answer in a log of requests and responses.
 fn response_hint(fields: &RowFields<'_>) -> Option<String> {
     let found = |path: &&str| fields.at_path(&format!("{path}choices[0].message")).is_some();
     let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
@@ -304,7 +305,7 @@ fn response_hint(fields: &RowFields<'_>) -> Option<String> {
     ))
 }
 
-/// What to do with a session of Claude Code in place of a dataset.
+/// How to use a session of Claude Code, instead of as a dataset.
 pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     let value: Value = serde_json::from_str(fields.row).ok()?;
     trajectory::is_session_line(&value).then_some(

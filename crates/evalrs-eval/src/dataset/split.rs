@@ -19,7 +19,7 @@ use super::{cells, yaml};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_model::spec::DatasetFormat;
 
-/// What is said of a file without records.
+/// The message for a file without records.
 const NO_RECORDS: &str = "the dataset has no records";
 
 /// Whether a problem is that a file has no records.
@@ -27,7 +27,8 @@ pub fn is_empty_file(problem: &Diagnostic) -> bool {
     problem.message == NO_RECORDS
 }
 
-/// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is no text.
+/// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is not
+/// text.
 pub fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {

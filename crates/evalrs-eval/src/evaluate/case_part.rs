@@ -1,4 +1,5 @@
-//! What a grader is told of a case, or of one turn of it: the input, the reference answer, the rubric.
+//! The parts of a case, or of one turn of it, that a grader gets: the input, the reference answer, the
+//! rubric.
 
 use std::borrow::Cow;
 

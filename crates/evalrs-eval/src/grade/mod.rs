@@ -128,7 +128,8 @@ pub fn find(name: &str) -> Option<&'static GraderInfo> {
     GRADERS.iter().find(|info| info.is_called(name))
 }
 
-/// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
+/// Reads the options of the grader that `spec` names, or reports everything that is wrong with
+/// them.
 pub fn compile(spec: &ToolSpec) -> CompiledGrader {
     let name = &spec.function;
     if let Some(info) = find(name) {

@@ -64,11 +64,11 @@ struct MaxLatency {
     /// The longest time that is allowed, in milliseconds.
     #[schemars(range(min = 0))]
     max_ms: f64,
-    /// Where the time stands in the row: a dotted path; without it `duration_ms`, `latency_ms` and the like.
+    /// The time in the row: a dotted path; without it `duration_ms`, `latency_ms` and the like.
     #[serde(default)]
     #[schemars(length(min = 1))]
     path: Option<String>,
-    /// The unit of what stands there; not needed where the name ends with `_ms`, `Ms` or `_seconds`.
+    /// The unit of that number; not needed if the name ends with `_ms`, `Ms` or `_seconds`.
     #[serde(default)]
     unit: Option<TimeUnit>,
 }
@@ -129,7 +129,7 @@ fn latency(subject: &Subject<'_>) -> Result<f64, Grade> {
     Err(Grade::failed(NO_NUMBER, why))
 }
 
-/// Whether something stands at `path` of the row.
+/// Whether the row has a value at `path`.
 fn has(subject: &Subject<'_>, path: &str) -> bool {
     subject.row.get(path).is_some_and(|value| !value.is_null())
 }
@@ -150,7 +150,7 @@ struct MaxCost {
     /// The most that is allowed, in US dollars.
     #[schemars(range(min = 0))]
     max_usd: f64,
-    /// Where the cost stands in the row, in US dollars: a dotted path; without it `cost`, `total_cost_usd` and the like.
+    /// The cost in the row, in US dollars: a dotted path; without it `cost`, `total_cost_usd` and the like.
     #[serde(default)]
     #[schemars(length(min = 1))]
     path: Option<String>,

@@ -1,10 +1,10 @@
-//! What people say of a case beside the verdict, in an explanation.
+//! Human labels of a case beside the verdict, in an explanation.
 
 use serde::Serialize;
 
 use evalrs_model::spec::Label;
 
-/// What people say of a case.
+/// Human labels of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedLabel {
     /// The label that counts; null of a tie.

@@ -144,7 +144,7 @@ impl<'t> Ratings<'t> {
         classes_of(self.table, (0..self.table.places.len()).flat_map(|at| self.of(at)))
     }
 
-    /// How many results lack what a rater would have said for an error. A value is as good as an error if `is_lost`.
+    /// How many results lack a rater's value because of an error. A value is as good as an error if `is_lost`.
     fn errors_where(&self, is_lost: impl Fn(&ReadValue) -> bool) -> usize {
         let is_error = |reading: &Reading| match reading {
             Reading::Errored => true,

@@ -1,4 +1,4 @@
-//! Precision, recall and their like over classes; how well a score tells two classes apart.
+//! Precision, recall and similar metrics over classes; how well a score separates two classes.
 
 use super::MetricValue;
 use super::reading::{ComparedRows, MetricTable, verdict};
@@ -79,7 +79,7 @@ fn number(score: ClassScore, average: &ClassAverage, matrix: &ConfusionMatrix) -
     })
 }
 
-/// How well the score tells what is positive.
+/// How well the score predicts the positive class.
 pub(super) fn area_under_curve(class: Option<&str>, table: &MetricTable) -> MetricValue {
     scored(class, table, auc)
 }

@@ -58,7 +58,8 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
     }
 }
 
-/// That of the mean of so many numbers: the percentiles of a bootstrap are too narrow for a handful of groups.
+/// That of the mean of this many numbers: the percentiles of a bootstrap are too narrow for a handful of
+/// groups.
 fn interval(spec: &MetricSpec, values: Vec<ClusteredValue>) -> Option<ConfidenceInterval> {
     let [least, greatest] = replicates::bounds(spec);
     let range = ValueRange {
