@@ -1,4 +1,4 @@
-//! The graders that all importers write: what takes over scores, what asks whether there is an answer, and who judges.
+//! The graders that all importers write: imported scores, the check for an answer, and judges.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn is_score(value: &Value) -> bool {
 pub(super) struct JudgeModel {
     pub model: String,
     pub provider: Option<&'static str>,
-    /// Whether whoever runs it must say where it is asked.
+    /// Whether the user must set its endpoint.
     pub is_elsewhere: bool,
 }
 

@@ -129,7 +129,7 @@ struct RecordRows {
     scores: Vec<Value>,
     has_tool_errors: bool,
     has_answers: bool,
-    /// The questions that were asked under an id, each with how often.
+    /// The inputs under an id, each with its count.
     known: BTreeMap<String, Vec<AskedQuestion>>,
     /// The ids of rows.
     ids: BTreeSet<String>,

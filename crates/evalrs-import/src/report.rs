@@ -1,4 +1,4 @@
-//! What is said of an import: `IMPORT.md` for people, one object for programs.
+//! The report of an import: `IMPORT.md` for people, one object for programs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use evalrs_model::spec::DatasetFormat;
 /// The name of the report.
 pub(crate) const REPORT: &str = "IMPORT.md";
 
-/// What is said where there is nothing to run.
+/// The message if no suite can be run.
 pub const NO_SUITE: &str = "no suite was made: no part of it can run";
 
 /// An account of an import.
@@ -76,7 +76,7 @@ impl SourceReport {
         }
     }
 
-    /// Names the keys that were left out, and takes them out of what is told.
+    /// Names the removed keys, and removes them from the report.
     pub(crate) fn leave_out_keys(&mut self, secrets: &SecretFindings) {
         let told = |text: &mut String| *text = secrets.take_out(std::mem::take(text));
         for part in &mut self.not_mapped {
@@ -135,7 +135,7 @@ impl SourceReport {
         lines.join("\n") + "\n"
     }
 
-    /// What stands on the terminal.
+    /// The summary on the terminal.
     pub fn summary(&self) -> String {
         let mut lines =
             vec![format!("imported {} ({}) into {}", self.source, self.kind, self.folder)];

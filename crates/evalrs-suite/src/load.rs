@@ -27,7 +27,7 @@ pub(crate) const MINIMAL: &str = "a minimal suite has `name: my-suite`, `dataset
 /// What files were looked at while a suite was read.
 #[derive(Debug, Default)]
 pub(crate) struct FileLookups {
-    /// Every file, in the order it was asked for.
+    /// Every file, in the order it was needed.
     pub files: Vec<String>,
     /// Those whose text is not known yet.
     pub unread: Vec<String>,

@@ -49,10 +49,10 @@ pub struct RollableSuite {
     pub left_out: Vec<String>,
 }
 
-/// What came of reading a roll-up.
+/// The result of reading a roll-up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RollupReading {
-    /// What it says, if there is no error.
+    /// The roll-up, if there is no error.
     pub rollup: Option<RollupSpec>,
     /// Every problem found.
     pub diagnostics: Vec<Diagnostic>,
@@ -214,7 +214,7 @@ fn items(of: Field<'_>) -> Option<Vec<YamlEntry>> {
     Some(items.iter().map(item).collect())
 }
 
-/// What stands twice would count twice, which a weight says better.
+/// A duplicate would count twice, which a weight expresses better.
 fn check_repeats(items: &[Field<'_>]) {
     for (at, item) in items.iter().enumerate() {
         if items.iter().take(at).any(|other| other.value.value == item.value.value) {

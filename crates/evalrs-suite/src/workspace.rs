@@ -32,7 +32,7 @@ pub struct Workspace {
     pub max_calls: Option<u64>,
     /// The most requests that may be sent in a minute, at least 1.
     pub max_requests_per_minute: Option<u32>,
-    /// The most tokens that may be sent and asked for in a minute, at least 1.
+    /// The most tokens that may be sent and requested in a minute, at least 1.
     pub max_tokens_per_minute: Option<u64>,
     /// How many identical failures end a run, at least 1.
     pub max_identical_failures: Option<u32>,

@@ -10,7 +10,7 @@ use crate::graders::answered;
 use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
 use crate::reading::{self, PlacedValue, ends_in, has_keys};
 
-/// What stands between the parts of a list in a cell.
+/// The separators of a list in a cell.
 const DELIMITER: char = '|';
 
 /// Whether a text begins as a dataset does.

@@ -1,4 +1,5 @@
-//! Metrics of a run as graders: what they said, and rubrics of those whose criteria the run holds.
+//! Metrics of a run as graders: their recorded scores, and rubrics of those whose criteria the run
+//! contains.
 
 use serde_json::{Map, Value, json};
 
@@ -72,8 +73,8 @@ impl MetricColumn {
     }
 }
 
-/// A grader that repeats what a metric said: score, verdict and reason. Where it failed to measure there is no score, and the
-/// grade is an error.
+/// A grader that repeats the result of a metric: score, verdict and reason. Where it failed to measure there is no score, and
+/// the grade is an error.
 fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource) -> Value {
     let MetricColumn { name, key, measured } = column;
     let path = |field: &str| format!("deepeval.metrics.{key}.{field}");
@@ -106,7 +107,7 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource)
 enum MetricThreshold {
     /// A score that reaches this.
     Reached(f64),
-    /// Nothing is said.
+    /// The metric has no result.
     None,
     /// Anything else.
     Other,
@@ -195,7 +196,7 @@ fn mapped(rows: &[Value], column: &MetricColumn) -> Result<MappedMetric, String>
     Err(format!("{why}; its recorded scores are imported"))
 }
 
-/// What a judge goes by, as it stands in the logs of its metric.
+/// The criteria of a judge, from the logs of its metric.
 #[derive(Clone, PartialEq)]
 struct Criteria {
     text: Option<String>,

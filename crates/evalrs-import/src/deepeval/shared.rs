@@ -1,4 +1,4 @@
-//! What runs and datasets share: fields of objects, names of files, and what is said where there is no case.
+//! Shared by runs and datasets: fields of objects, names of files, and the message for files without a case.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A run as `DeepEval` wrote it: its name, where a text stands in it, and what it says of itself as a whole.
+//! A run as `DeepEval` wrote it: its name, the place of a text in it, and its own summary.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(super) struct TestRun {
 }
 
 impl TestRun {
-    /// Where a text stands, such as the name of a metric.
+    /// The place of a text, such as the name of a metric.
     pub(super) fn place_of(&self, text: &str) -> SourcePlace {
         let quoted = Value::from(text).to_string();
         SourcePlace::new(&self.path, line_of(&self.text, &quoted))

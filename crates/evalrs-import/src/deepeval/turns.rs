@@ -72,7 +72,7 @@ pub(super) fn expected(value: &[Value]) -> Option<Value> {
     (!calls.is_empty()).then_some(Value::Array(calls))
 }
 
-/// A conversation: what the user said, and all messages.
+/// A conversation: the messages of the user, and all messages.
 pub(super) struct CaseConversation {
     pub input: Value,
     pub messages: Vec<Value>,

@@ -1,4 +1,5 @@
-//! Scorers of a log as graders: what they said, what evalrs can do itself, and judges.
+//! Scorers of a log as graders: their recorded scores, graders of evalrs that compute the same, and
+//! judges.
 
 use serde_json::{Map, Value, json};
 
@@ -236,7 +237,7 @@ fn answer(options: PythonOptions<'_>) -> Result<MappedScorer, String> {
     Ok(MappedScorer::Function(format!("pattern_in(sample, submission, {})", Value::from(pattern))))
 }
 
-/// Whether the choices were put in another order before they were asked.
+/// Whether the choices were shuffled before the call.
 fn shuffles(log: &InspectLog) -> bool {
     items_in(&log.header["plan"], "steps").any(|step| {
         first(step, &["/params/shuffle"]).is_some_and(|shuffle| *shuffle != Value::Bool(false))

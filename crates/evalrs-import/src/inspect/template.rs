@@ -67,7 +67,7 @@ fn candidates(prompt: &SentPrompt) -> BTreeSet<String> {
     found
 }
 
-/// A part of what was sent that stands for a placeholder.
+/// A part of a prompt that fills a placeholder.
 struct PlaceholderText {
     from: usize,
     to: usize,

@@ -22,7 +22,7 @@ pub(super) struct ResultFile {
     run: Option<u64>,
 }
 
-/// The result files of a folder; none if it is no result directory.
+/// The result files of a folder; none if it is not a result directory.
 pub(super) fn files_of(source: &ImportSource<'_>) -> Option<Vec<ResultFile>> {
     let names = source.list(&source.path)?;
     let has = |name: &str| names.iter().any(|listed| listed == name);
@@ -96,7 +96,7 @@ fn results_of(text: &str) -> Result<Vec<(LettaResult, LettaResultRecord)>, Letta
     records.map(|(ordinal, record)| Ok((LettaResult::of(&record, ordinal)?, record))).collect()
 }
 
-/// What stands beside the results: the suite that was run.
+/// The file beside the results: the suite that was run.
 #[derive(Default)]
 struct About {
     name: Option<String>,
@@ -178,7 +178,7 @@ struct ResultRows {
     imported: ImportedSource,
     about: About,
     rows: Vec<Value>,
-    /// Where the row of a sample, model and run stands.
+    /// The place of the row of a sample, model and run.
     places: BTreeMap<String, usize>,
     names: GivenNames,
     /// The names of graders in rows, by their own.

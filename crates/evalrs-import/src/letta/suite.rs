@@ -66,7 +66,7 @@ struct SuiteCopier<'a> {
     imported: ImportedSource,
     /// The paths of copies, from the folder of the source.
     copied: BTreeSet<String>,
-    /// Copy → what it is a copy of, where that stands outside of the folder.
+    /// Copy → its original, if that is outside of the folder.
     outside: BTreeMap<String, String>,
 }
 
@@ -260,7 +260,7 @@ impl SuiteCopier<'_> {
         }
     }
 
-    /// Where a file goes that stands outside of the folder: two of one name stand apart.
+    /// The new place of a file from outside of the folder: two of one name get different ones.
     fn outside(&mut self, path: &str) -> String {
         let name = path.rsplit('/').next().unwrap_or(path);
         let numbered = (2..).map(|number: usize| format!("{COPIES}/{number}/{name}"));

@@ -52,7 +52,7 @@ impl<'a> GraderReader<'a> {
         Self { graders: Map::new(), files: Vec::new(), rows, names: GivenNames::default() }
     }
 
-    /// Adds a grader, or says why not.
+    /// Adds a grader, or reports why not.
     pub(super) fn add(
         &mut self,
         grader: &Value,
@@ -385,7 +385,7 @@ fn native(name: &str, mapped: &Value) -> String {
     }
 }
 
-/// The formula of a `multi`: words, and what stands between them.
+/// The formula of a `multi`: words, and the characters between them.
 struct Formula {
     tokens: Vec<FormulaToken>,
 }

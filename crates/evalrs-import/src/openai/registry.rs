@@ -33,7 +33,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     if is_log(&text) { log(source, &text) } else { registry(source, &text) }
 }
 
-/// Reads a log: what was sampled, and what was said of it.
+/// Reads a log: the samples, and their results.
 fn log(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, ImportError> {
     let mut reader = EventReader::default();
     for PlacedValue { value, place } in reading::records(&source.path, text)? {
@@ -122,7 +122,7 @@ impl EventReader {
     }
 }
 
-/// What was asked and answered; of several requests the last.
+/// The input and the answer; of several requests the last.
 fn sampling(row: &mut Value, data: &Value) {
     row["input"] = json!(asked(&data["prompt"]));
     row["output"] = match data.get("sampled") {

@@ -21,7 +21,7 @@ pub(super) struct Config {
     pub description: Option<String>,
     pub prompts: Vec<PromptTemplate>,
     pub providers: Vec<ProviderSpec>,
-    /// The tests, on top of what is said for all of them.
+    /// The tests, on top of the defaults for all of them.
     pub tests: Vec<TestCase>,
     pub repeat: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// A test that says nothing but where it stands.
+    /// A test with nothing but its place.
     fn empty_test(&self, node: &YamlNode) -> TestCase {
         TestCase { place: self.files.place(node), ..TestCase::default() }
     }

@@ -1,4 +1,4 @@
-//! Providers: who answers and who judges, as targets and judges of evalrs where the same is asked in the same way.
+//! Providers: targets and judges, as those of evalrs where requests are the same.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub(super) struct ProviderSpec {
     pub place: SourcePlace,
 }
 
-/// APIs that are asked as OpenAI's is: their name, address, and the variable with the key.
+/// APIs with the requests of OpenAI's: their name, address, and the variable with the key.
 const LIKE_OPENAI: [(&str, &str, &str); 10] = [
     ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
@@ -181,7 +181,7 @@ fn setting(name: &str, value: &Value) -> Option<(&'static str, Value)> {
     is_plain.then(|| (name, value.clone()))
 }
 
-/// The model of an id, with how it is asked.
+/// The model of an id, with its API.
 fn model(id: &str) -> Option<Value> {
     let (family, rest) = id.split_once(':')?;
     let last = rest.split_once(':');
@@ -207,7 +207,7 @@ fn model(id: &str) -> Option<Value> {
     }
 }
 
-/// How a judge is asked: its settings, or why it is not known. Nothing is said where promptfoo chooses.
+/// The settings of a judge, or why it is not known. Nothing is said where promptfoo chooses.
 pub(super) fn judge(provider: Option<&Value>, purpose: &str) -> Result<Value, String> {
     let Some(provider) = provider.filter(|provider| !provider.is_null()) else {
         return Ok(json!({}));

@@ -44,7 +44,7 @@ pub(super) fn import(
     Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, ImportedSource::default()))
 }
 
-/// What one evaluation of promptfoo came to.
+/// The result of one evaluation of promptfoo.
 pub(super) struct PromptfooEvaluation {
     pub results: Vec<PlacedValue>,
     pub description: Option<String>,
@@ -105,7 +105,7 @@ fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
 #[derive(Default)]
 struct ResultImporter {
     counter: AssertionCounter,
-    /// Prompts by what tells them apart.
+    /// Prompts by their identity.
     prompts: Vec<String>,
     /// Tests by their variables, where results do not number them.
     tests: Vec<Value>,
@@ -216,14 +216,14 @@ impl ResultImporter {
     }
 }
 
-/// What tells the prompt of a result apart.
+/// The identity of the prompt of a result.
 fn prompt_label(result: &Value) -> &str {
     let places = ["/promptId", "/prompt/label", "/prompt/display"];
     // An id that is not known is written as an empty one.
     places.iter().find_map(|place| text_at(result, &[place])).unwrap_or_default()
 }
 
-/// What promptfoo said of a result and of each assertion that mapped.
+/// The recorded result of promptfoo and of each assertion that mapped.
 fn verdicts(value: &Value, graders: &RowGraders) -> Value {
     let grading = &value["gradingResult"];
     let pass = value.get("success").unwrap_or(&grading["pass"]);

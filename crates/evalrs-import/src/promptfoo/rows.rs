@@ -14,11 +14,11 @@ use crate::reading::put;
 /// The most rows of a suite.
 const MAX_ROWS: usize = 200_000;
 
-/// The providers of a configuration, by how they are asked.
+/// The providers of a configuration, by how they are called.
 #[derive(Default)]
 struct AnsweringProviders {
     echoes: bool,
-    /// Some are asked by nobody here, and their outputs are to come.
+    /// Some cannot be called here, and their outputs are missing.
     others: bool,
     /// A target each, and its models.
     targets: Vec<ProviderTarget>,

@@ -45,7 +45,7 @@ pub(super) struct RowGraders {
     used: BTreeMap<String, usize>,
 }
 
-/// Where an assertion stands in its test.
+/// The place of an assertion in its test.
 #[derive(Clone, Copy)]
 struct Scope {
     /// Whether its verdict decides over the test.
@@ -288,7 +288,7 @@ pub(super) struct BuiltSuite {
     pub imported: ImportedSource,
 }
 
-/// Why there is no score of several assertions.
+/// Why several assertions have no score.
 const NOT_KNOWN: &str = "one of its assertions did not map, so its score is not known";
 
 /// A grader that makes one score of others, by their weights.

@@ -49,7 +49,7 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     suite.finish("traces", &source.path)
 }
 
-/// Takes over an evaluation that stands beside the trace.
+/// Imports an evaluation that is beside the trace.
 fn score(event: &Value, trace: &mut Trace) {
     if text_at(event, &["/name"]) != Some("gen_ai.evaluation.result") {
         return;

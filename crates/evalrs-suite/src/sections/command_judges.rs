@@ -17,7 +17,7 @@ use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_eval::judge::command;
 use evalrs_model::spec::{JudgeProgramSpec, JudgeSpec, Patience, ProgramSpec, Role};
 
-/// What is said of a judge that is a command.
+/// The settings of a judge that is a command.
 pub(crate) const COMMAND_JUDGE: &[FieldSpec] = fields![
     "command": Texts => "a command that judges instead of a model, word by word and without a shell: it gets the prompt on standard input, or instead of the word `{prompt}`, and prints the verdict";
     "version": Text => "any text, part of the key: for facts that are not in the command's files";

@@ -104,7 +104,7 @@ fn check_records(records: Field<'_>, dataset: Option<&DatasetSpec>, sample: Samp
     }
 }
 
-/// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
+/// The files that `path` names, and how they are cut into rows, if that is set or their names show it.
 fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
     let joined = path.path()?;
     let written = path.text()?;

@@ -101,7 +101,7 @@ pub(crate) fn gate(fields: &FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> 
     one_gate(fields.take("gate")?, names, Nesting::Top)
 }
 
-/// Where a gate stands.
+/// The place of a gate.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Nesting {
     Top,

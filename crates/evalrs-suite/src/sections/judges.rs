@@ -40,7 +40,7 @@ pub(crate) fn judges(
     judges
 }
 
-/// A model or an agent that is asked, or a command that is run.
+/// A model or an agent that is called, or a command that is run.
 fn any_judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     if let Some(command) = fields.take(COMMAND) {
         return command_judge(command, fields, reader);

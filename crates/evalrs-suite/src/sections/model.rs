@@ -1,4 +1,4 @@
-//! One model that is asked: which it is, where it is asked, and with which settings.
+//! One model that is called: its name, its endpoint, and its settings.
 //!
 //! What a model does with a setting is said by `judge::provider::effective_temperature`; the spec keeps what the suite
 //! wrote.
@@ -24,7 +24,7 @@ use evalrs_eval::judge::provider::AGENTS;
 use evalrs_eval::judge::secret_parameters;
 use evalrs_model::spec::{JudgeSpec, Patience, ReplyFormat};
 
-/// What is of one judge, and said by the grader for all of its panel.
+/// The settings of one judge that the grader sets for all of its panel.
 pub(crate) const JUDGE: &[FieldSpec] = fields![
     "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
     "model": Text, or "\"gpt-4o-mini\"" => "the judge model";

@@ -1,4 +1,4 @@
-//! Graders that are programs of the user: a file, or JavaScript that stands in the suite.
+//! Graders that are programs of the user: a file, or JavaScript in the suite.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) static PROGRAM: Section = Section::new(
     ],
 );
 
-/// A program of the user that grades, and whose text stands in the suite.
+/// A program of the user that grades, with its text in the suite.
 pub(crate) static INLINE_PROGRAM: Section = Section::new(
     "a program grader",
     &[

@@ -31,17 +31,17 @@ pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
     "timeout": Seconds, or "60" => "seconds one call may take";
 ];
 
-/// What of a sample a program is handed.
+/// The parts of a sample that a program gets.
 const SEES: FieldShape =
     AnyOf(&[Choice(&[ALL_MEMBERS]), Choice(MEMBERS), ListOf(&Choice(MEMBERS))]);
 
 /// The word for all of [`MEMBERS`].
 pub(crate) const ALL_MEMBERS: &str = "all";
 
-/// The names of what a program may be handed.
+/// The names of the parts that a program may get.
 pub(crate) const MEMBERS: &[&str] = SampleMember::VARIANTS;
 
-/// Reads what the program is handed of the sample besides what every program is.
+/// Reads which further parts of the sample the program gets.
 pub(crate) fn with_sight(spec: Option<ProgramSpec>, fields: &FieldSet<'_>) -> Option<ProgramSpec> {
     let sees = fields.take("sees").map_or_else(Vec::new, members);
     let mut spec = spec?;

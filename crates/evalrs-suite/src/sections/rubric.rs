@@ -1,4 +1,4 @@
-//! The fields only rubric graders have: what is asked, and how the answers become one score.
+//! The fields only rubric graders have: the prompt, and how the answers become one score.
 //!
 //! A rubric file is read here because its text is part of the suite. The judges are read by [`super::judges`].
 
@@ -21,7 +21,7 @@ use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::template::{PAIR_NAMES, names, open_names};
 use evalrs_model::spec::{CompareTo, JudgeSpec, Lint, RubricSpec};
 
-/// A grader that asks judges.
+/// A grader with judges.
 pub(crate) static RUBRIC: Section = Section::new(
     "a rubric grader",
     &[

@@ -342,7 +342,7 @@ fn with_rule(hint: Option<&str>) -> String {
     hint.map_or_else(|| RULE.to_owned(), |hint| format!("{hint} ({RULE})"))
 }
 
-/// Whether the normal path `name` stands in `folder` or below it.
+/// Whether the normal path `name` is in `folder` or below it.
 fn is_inside(folder: &str, name: &str) -> bool {
     let folder = normal(folder);
     match folder.as_str() {

@@ -60,14 +60,14 @@ pub(crate) const EXTENDS: &[FieldSpec] = fields![
     "extends": Text => "a base suite: mappings merge key by key, everything else is replaced";
 ];
 
-/// What came of reading a suite.
+/// The result of reading a suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteReading {
     /// The suite, if there is no error and nothing is unread.
     pub suite: Option<Suite>,
     /// Every problem found. Of a reading with unread files, not yet all.
     pub diagnostics: Vec<Diagnostic>,
-    /// Every file that was asked for, in order, the suite itself first.
+    /// Every file that was needed, in order, the suite itself first.
     pub files: Vec<String>,
     /// The files that were [`evalrs_base::file_text::FileText::Unread`]: read them, then read the suite again.
     pub unread: Vec<String>,
@@ -85,7 +85,7 @@ pub struct SuiteReading {
     pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
     /// The file that each rubric is written in, by grader.
     pub rubric_files: Vec<(String, String)>,
-    /// Where what is said of each rubric is written, by grader.
+    /// The places of the settings of each rubric, by grader.
     pub rubric_places: Vec<(String, RubricPlaces)>,
 }
 
@@ -237,7 +237,7 @@ pub fn label_of(model: &str) -> String {
     format!("label.{model}")
 }
 
-/// Where a metric says its weight or its class, else where it stands.
+/// The place of a metric's weight or class, else of the metric.
 fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let metrics = root.get("metrics").map(YamlNode::entries).unwrap_or_default();
     let place = |entry: &YamlEntry| {

@@ -31,7 +31,7 @@ pub(crate) const IN_FOLDER: &[FieldSpec] = fields![
     "teardown_each": Texts => "a command in the workspace, after each conversation";
 ];
 
-/// What targets have that are told the id of a sample.
+/// The fields of targets that get the id of a sample.
 pub(crate) const TOLD_ID: &[FieldSpec] = fields![
     "sees": SEES => "`[id]` if answers depend on the id of the sample: it is then part of the key";
 ];
@@ -50,7 +50,7 @@ pub(crate) static TARGET_MODEL: Section = section!["a model of `models`",
 /// Milliseconds a conversation may take where the suite does not say.
 pub(crate) const TIMEOUT_MS: u64 = 300_000;
 
-/// What is said of all targets at the top of the suite.
+/// The settings of all targets at the top of the suite.
 #[derive(Debug, Default)]
 pub(crate) struct AroundTarget<'a> {
     /// `setup_script`, which agents on Letta servers have.

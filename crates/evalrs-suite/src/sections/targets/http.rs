@@ -1,4 +1,4 @@
-//! Targets that are deployed agents, asked over HTTP.
+//! Targets that are deployed agents, called over HTTP.
 
 use crate::fields::FieldSet;
 use crate::section::FieldShape::{Anything, Choice, Text};

@@ -87,7 +87,7 @@ pub(crate) fn letta_code(
     })))
 }
 
-/// The adapter with the arguments that the suite asks for.
+/// The adapter with the arguments that the suite sets.
 fn adapter(target: &LettaCodeTarget) -> String {
     let mut words = vec!["--new-agent".to_owned()];
     match &target.permission_mode {

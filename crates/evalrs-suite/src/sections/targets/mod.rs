@@ -30,7 +30,7 @@ use crate::sections::targets::recorded::RECORDED;
 use crate::written::{extend, leave_out, rename, without_empty};
 use evalrs_model::spec::{AgentKind, LiveTarget, TargetSpec};
 
-/// A target, told apart by its `kind`.
+/// A target, identified by its `kind`.
 pub(crate) const TARGET: FieldShape = AnyOf(&[
     Mapping(&RECORDED),
     Mapping(&COMMAND_TARGET),

@@ -1,4 +1,4 @@
-//! Models that talk in a conversation: the `user` of a target, who answers in place of a person.
+//! Models that talk in a conversation: the `user` of a target, which simulates a person.
 
 use serde_json::{Value, json};
 use strum::VariantNames;
@@ -26,7 +26,7 @@ pub(crate) static USER: Section = Section::new(
     ],
 );
 
-/// What is said of a model that talks.
+/// The settings of a model that talks.
 pub(crate) const MODEL: &[FieldSpec] = fields![
     "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
     "model": Text => "the model; those of `models` replace it";
@@ -88,7 +88,7 @@ pub(crate) fn written(user: &SimulatedUser) -> Value {
     all
 }
 
-/// A model without what is said of judges alone.
+/// A model without the settings of judges alone.
 pub(crate) fn written_model(model: &JudgeSpec) -> Value {
     const OF_JUDGES: [&str; 6] = [
         "response_format",
