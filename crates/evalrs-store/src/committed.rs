@@ -15,7 +15,7 @@ use evalrs_model::key::{ActionKey, KeyMap};
 pub struct CommittedStore {
     /// The entries of each key, the winner first.
     entries: KeyMap<Vec<Entry>>,
-    /// What tells whether an entry is right: anybody can edit such a file.
+    /// Decides whether an entry is valid: anybody can edit such a file.
     check: Option<Check<'static>>,
     warnings: Vec<String>,
 }

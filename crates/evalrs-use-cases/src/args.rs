@@ -109,7 +109,8 @@ pub struct StoreArgs {
     pub cache_dir: Option<String>,
 }
 
-/// How much is asked at once, and in all. It comes before what the suite and `evalrs.toml` say.
+/// How many calls are made at once, and in all. It comes before what the suite and `evalrs.toml`
+/// say.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArgs {
     /// Maximum number of actions in flight.

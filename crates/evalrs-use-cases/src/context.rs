@@ -32,7 +32,7 @@ pub struct SuiteContext {
     pub workspace: Workspace,
     /// The folder of the store.
     pub cache_dir: String,
-    /// The folder of the workspace's committed judgments: that of its store, unless this process was told another.
+    /// The folder of the workspace's committed judgments: that of its store, unless this process got another.
     pub committed_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,

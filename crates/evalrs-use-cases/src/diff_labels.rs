@@ -35,7 +35,7 @@ pub struct LabelSource<'a> {
     pub labels: Option<&'a str>,
     /// The folder of records.
     pub home: &'a str,
-    /// The folder of the store, where that was said.
+    /// The folder of the store, if set.
     pub cache_dir: Option<&'a str>,
 }
 

@@ -164,7 +164,7 @@ fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
     Err(Error::plain(message, hint))
 }
 
-/// Without its gate a run passes whatever it finds, so that is said.
+/// Without its gate a run passes whatever it finds, so there is a warning.
 fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
     if gate_rule(&session.db, session.root).is_none() {
@@ -324,7 +324,7 @@ fn add_to_history(
     })
 }
 
-/// What is asked for, within what is left of the limits of the command.
+/// The limits of a suite, within the rest of those of the command.
 fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Settings {
     let args = one.args;
     let settings = one.surroundings.settings(&args.limits, session.suite());
@@ -379,7 +379,7 @@ fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
     settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
 }
 
-/// What a run tells in which nothing is graded.
+/// The report of a run that grades nothing.
 fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     warn(settled, console.err)?;
     let Some(tally) = settled.conversations else {

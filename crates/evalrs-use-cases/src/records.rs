@@ -75,7 +75,7 @@ pub fn record(run: &str, home: &str, console: &Console<'_>) -> Result<PastRun, E
     })
 }
 
-/// Why there is no record of this name: there is none, or its header cannot be read.
+/// Why this name has no record: there is none, or its header cannot be read.
 fn no_record(run: &str, home: &str, system: &dyn System) -> Error {
     let runs = runs_of(home);
     let id = if run == LATEST { last_named(system, home) } else { None };

@@ -18,17 +18,17 @@ use evalrs_system::System;
 /// Who settles a session, and follows it.
 pub struct SettledBy<'a> {
     pub system: &'a dyn System,
-    /// More than 0 tells every step.
+    /// More than 0 reports every step.
     pub verbosity: u8,
     /// Shows what happens.
     pub progress: &'a mut dyn Progress,
     /// Follows the grades as they are made.
     pub grades: &'a mut dyn GradeFollower,
-    /// What ends it early; Ctrl-C, if nothing is said.
+    /// The signal that ends it early; Ctrl-C by default.
     pub stop: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
 }
 
-/// Settles a session; what it asks is kept in `store`.
+/// Settles a session; outcomes are kept in `store`.
 pub fn settle_session(
     session: &mut Session,
     store: Arc<dyn OutcomeStore>,
@@ -59,8 +59,8 @@ pub fn settle_session(
     settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
 }
 
-/// Undoes what actions did in the world, and says what is left of it. Whoever has interrupted the actions may interrupt
-/// that too; who has not may have meant them, and is waited for once.
+/// Undoes what actions did in the world, and reports what is left of it. Whoever has interrupted the actions may
+/// interrupt that too; who has not may have meant them, and is waited for once.
 pub async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<String> {
     let mut closing = executor.close();
     let mut presses = u8::from(was_interrupted);
@@ -76,7 +76,7 @@ pub async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<Strin
     }
 }
 
-/// What is said where the last commands were ended.
+/// The message when the last commands were ended.
 const CUT_SHORT: &str = "interrupted again, so the cleanup is incomplete: folders of conversations, agents on servers, and effects that `teardown` undoes may remain";
 
 fn hint_for(cannot: &CannotAsk) -> String {

@@ -12,7 +12,7 @@ const LEFT_OUT: [&str; 3] = ["node_modules", "target", "__pycache__"];
 const DEEPEST: usize = 16;
 const MOST_FOLDERS: usize = 20_000;
 
-/// The suite files that `named` stands for, in the order of the command line.
+/// The suite files that `named` means, in the order of the command line.
 ///
 /// A folder stands for every `suite.yaml` and `*.suite.yaml` in it and below it, but for those that were named before. A pattern is for shells that did not
 /// expand it; a file whose name looks like one is that file.

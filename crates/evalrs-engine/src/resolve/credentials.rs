@@ -1,5 +1,4 @@
-//! How a judge is reached: its key and its headers, from the suite and the environment; and what keeps it from being asked
-//! at all.
+//! How a judge is reached: its key and its headers, from the suite and the environment; and why it cannot be called.
 //!
 //! Secrets are read here, where a request is about to be made, and nowhere before.
 
@@ -69,7 +68,7 @@ impl JudgeAccess<'_> {
         put_all(headers, &self.spec.headers, self.environment)
     }
 
-    /// Whether nothing can be asked because the key is missing. Servers of one's own often take none; the makers' own
+    /// Whether no call can be made because the key is missing. Servers of one's own often take none; the makers' own
     /// always do.
     pub(crate) fn needs_key(&self) -> bool {
         let is_first_party = provider::info(&self.spec.provider)
@@ -108,7 +107,7 @@ pub(crate) fn put_all(
     headers
 }
 
-/// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
+/// No call starts while a key is missing that it needs, or that a confirming judge may need.
 pub(crate) fn check_credentials(
     session: &Session,
     settings: &Settings,
@@ -203,12 +202,12 @@ fn check_target(
     }
 }
 
-/// The judges of the panel that will be asked once the one at `at` is: any of them may confirm.
+/// The judges of the panel that may be called after the one at `at`: any of them may confirm.
 fn judges_to_ask(judge: &Judge, at: usize) -> Range<usize> {
     if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 }
 }
 
-/// The judges that `waiting` is for, and which of them is asked; none if it is for a program.
+/// The judges that `waiting` is for, and the one to call; none if it is for a program.
 pub(crate) fn judge_of<'s>(
     session: &'s Session,
     waiting: &WaitingAction,

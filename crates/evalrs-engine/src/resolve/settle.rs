@@ -36,10 +36,10 @@ const MAX_THREADS: usize = 8;
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
 
-/// Answers of the target that may wait for a moment in which nothing lands: grading them holds up what could be asked.
+/// Answers of the target that may wait until nothing lands for a moment: grading them delays further calls.
 const MAX_UNGRADED: usize = 256;
 
-/// How often displays are told that time passes.
+/// How often displays are notified that time passes.
 const TICK: Duration = Duration::from_secs(30);
 
 /// The plans of all chunks that were scanned.
@@ -162,7 +162,7 @@ fn plan_beside<T>(db: &Database, root: Root, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Plans the last chunk and every `step`th before it, those apart that come before the first: for one of so many threads.
+/// Plans the last chunk and every `step`th before it, except those before the first: for one of this many threads.
 pub fn plan_from_the_end(db: &Database, root: Root, step: usize, first: usize) {
     for chunk in root.chunks(db).iter().rev().skip(first).step_by(step) {
         for grader in queries::graders(db, root) {
@@ -275,7 +275,8 @@ fn give_up_rest(resolver: &mut Resolver<'_>) {
     resolver.give_up(rest, FailureKind::NotAsked, message);
 }
 
-/// Takes what other processes have kept under the keys that were asked here: all report what wins.
+/// Takes the outcomes that other processes have stored under the keys of this run: all report the
+/// winning one.
 fn look_again(resolver: &mut Resolver<'_>) {
     let is_sure = resolver.settled.write_error.is_none();
     if !is_sure || resolver.settled.asked.is_empty() || !resolver.world.store.others_wrote() {

@@ -37,7 +37,7 @@ pub struct DatasetSource<'a> {
 pub struct DatasetReading {
     pub chunks: Vec<ChunkedDataset>,
     pub held: HeldDataset,
-    /// The files that say something else than those that are held.
+    /// The files whose content differs from the loaded one.
     pub changed: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub enum Reread {
     Same,
     /// Its shape is good. What its rows say is not looked at.
     New(Box<DatasetReading>),
-    /// It may be wrong: reading it from the start tells what.
+    /// It may be wrong: reading it from the start shows where.
     Doubtful,
 }
 

@@ -191,7 +191,7 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    /// Why there are no files.
+    /// Why no files were found.
     fn nothing(&self, pattern: &PathPattern) -> String {
         if !self.skipped.is_empty() {
             let names = self.skipped.join("`, `");

@@ -197,7 +197,7 @@ impl LoadedRows<'_> {
     }
 }
 
-/// Metrics of which there is no number whatever the grades: by a weight that no row has, of a class that none is of.
+/// Metrics without a number whatever the grades: the weight is in no row, or no result has the class.
 fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
     let reading = queries::suite(db, root);
     let (Some(suite), Some(spec)) = (&reading.suite, queries::row_spec(db, root)) else {
@@ -259,7 +259,7 @@ pub(crate) fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
     })
 }
 
-/// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.
+/// The names in a row beside the last wrong step of `path`, which it lacks.
 fn instead(fields: &RowFields<'_>, path: &str) -> Option<String> {
     if let Some((parent, last)) = path.rsplit_once('.')
         && let Some(raw) = fields.at_path(parent)

@@ -1,4 +1,4 @@
-//! What a server says in place of an answer: the class of the failure, and its words. Pure.
+//! The error of a server instead of an answer: the class of the failure, and its words. Pure.
 //!
 //! Gateways send errors of the servers behind them with status 200 too. An error is an error whatever its status.
 
@@ -20,7 +20,7 @@ pub(crate) struct ErrorReply {
     /// Its status: where that is the one of a success, the one that the error says it has, if it says any.
     pub status: Option<u16>,
     pub kind: FailureKind,
-    /// How long the server asks to wait.
+    /// How long the server requests to wait.
     pub delay: Option<Duration>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn words(bytes: &[u8], body: Option<&Value>, clean: impl Fn(&str) -> 
     if text.is_empty() { "(no message)".to_owned() } else { text }
 }
 
-/// What is told of a reply with this status that `who` gave, where it is a failure of this kind in these words.
+/// The message for a reply of `who` with this status, a failure of this kind in these words.
 pub(crate) fn refusal(who: &str, status: u16, kind: FailureKind, words: &str, url: &str) -> String {
     let with = if (200..300).contains(&status) { " with an error" } else { "" };
     let is_missing = kind == FailureKind::NotFound;

@@ -1,4 +1,4 @@
-//! Asks a judge over HTTP.
+//! Calls a judge over HTTP.
 //!
 //! What is said and how replies read is the provider's; here it is sent, again after transport
 //! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
@@ -74,7 +74,7 @@ impl HttpExecutor {
         Self { verbosity, ..self }
     }
 
-    /// The shape that the next request asks for.
+    /// The shape that the next request requires.
     fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> ReplyShape {
         let format = launch.action.response_format;
         let known = (format == ReplyFormat::Auto)
@@ -102,7 +102,7 @@ impl HttpExecutor {
         is_about_it
     }
 
-    /// Asks until there is a verdict, or what came is no verdict for the third time.
+    /// Sends requests until there is a verdict, or the reply is invalid for the third time.
     async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
         let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
         if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {

@@ -22,7 +22,7 @@ use evalrs_model::outcome::{Failure, FailureKind};
 #[derive(Clone, Debug)]
 pub(crate) struct AgentPlan {
     pub file: std::sync::Arc<str>,
-    /// The model it gets in place of its own.
+    /// The model it gets instead of its own.
     pub model: Option<String>,
     /// Whether it stays at the server.
     pub keep: bool,
@@ -194,7 +194,8 @@ impl MadeAgents {
         self.channel.borrow().sender.clone()
     }
 
-    /// Waits until every agent is deleted, but no longer than a moment, and says which ones are left.
+    /// Waits until every agent is deleted, but no longer than a moment, and reports which ones are
+    /// left.
     pub(crate) async fn deleted(&self) -> Vec<AgentLeft> {
         let Channel { sender, mut receiver } = self.channel.replace(Channel::new());
         drop(sender);

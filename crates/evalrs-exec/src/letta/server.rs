@@ -36,7 +36,7 @@ pub(crate) struct LettaServer {
 }
 
 impl LettaServer {
-    /// The server at an address, or why nothing can be asked of any.
+    /// The server at an address, or why none can be called.
     pub(crate) fn new(access: TargetAccess, clients: &Clients) -> Result<Self, Failure> {
         let client = clients.client(&access.base_url)?;
         let route = Route {

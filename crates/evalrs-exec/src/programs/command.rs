@@ -140,7 +140,7 @@ pub(super) fn unloadable(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Unloadable, message)
 }
 
-/// What is told of a call during which this file of its program changed. An agent may have written it.
+/// The message for a call during which this file of its program changed. An agent may have written it.
 pub fn changed_meanwhile(path: &str, is_of_target: bool) -> Failure {
     let outputs = format!("; if the agent writes it, set `outputs: [{path}]` in the target");
     let hint = if is_of_target { outputs } else { String::new() };

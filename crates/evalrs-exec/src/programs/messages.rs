@@ -68,7 +68,7 @@ impl LoadedMessage {
     }
 }
 
-/// Files that a worker tells of, absolute.
+/// Files that a worker reports, absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct ReportedFiles {

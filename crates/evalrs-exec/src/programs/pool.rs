@@ -127,7 +127,7 @@ impl Pool {
         self.queue().end_all(&not_asked(reason));
     }
 
-    /// Lets the workers end when they have answered what they were asked.
+    /// Lets the workers end when they have answered their requests.
     pub(super) fn retire(&self) {
         self.queue().is_retired = true;
         self.wake.notify_waiters();

@@ -173,7 +173,7 @@ impl Server<'_> {
         self.unreadable(&format!("nothing at `{name}` ({path}): {shown}"))
     }
 
-    /// The last value that stands at a path in any of these.
+    /// The last value at a path in any of these.
     fn last_at(path: Option<&JsonPath>, values: &[Value]) -> Option<Value> {
         values.iter().rev().find_map(|value| exchange::at(path?, value))
     }
@@ -196,7 +196,7 @@ impl Server<'_> {
         self.checked(row, usage)
     }
 
-    /// Puts the messages that the server tells of into the row, where the suite says where they stand.
+    /// Puts the messages of the server's reply into the row, if the suite sets their path.
     fn put_messages(
         &self,
         values: &[Value],

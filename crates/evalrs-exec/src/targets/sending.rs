@@ -40,7 +40,7 @@ impl<T> Attempt<T> {
 }
 
 impl Talk<'_> {
-    /// Sends a request until `read` takes the reply, or there is no more use in it.
+    /// Sends a request until `read` takes the reply, or retries are useless.
     pub(super) async fn send<T>(
         &self,
         request: &WebRequest<'_>,

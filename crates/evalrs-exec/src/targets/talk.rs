@@ -18,7 +18,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Usage};
 /// One attempt of a conversation, as an agent sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Talk<'a> {
-    /// What is to be said, to whom.
+    /// The reports, and their receiver.
     pub launch: &'a TargetLaunch,
     pub programs: &'a ProgramExecutor,
     #[cfg(feature = "judge")]
@@ -53,7 +53,7 @@ impl Talk<'_> {
         Arc::new(start)
     }
 
-    /// Where the answer of a command or a function stands in what it gives, if the suite says so.
+    /// The path of the answer in the output of a command or a function, if the suite sets it.
     pub(super) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
         path(self.launch.action.identity.spec.answer.as_deref())
     }
@@ -64,7 +64,7 @@ impl Talk<'_> {
         Failure::new(FailureKind::Timeout, format!("the target did not answer within {seconds} s"))
     }
 
-    /// The failure that stands for an answer that is none.
+    /// The failure for an invalid answer.
     pub(crate) fn no_answer(&self, why: NoAnswer, stderr: Option<String>) -> Failure {
         let message = match why {
             NoAnswer::Error(words) => format!("the target reported an error: {words}"),

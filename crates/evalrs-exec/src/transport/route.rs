@@ -12,7 +12,7 @@ use evalrs_model::outcome::{Failure, FailureKind};
 pub(crate) struct Route {
     /// The base URL, without secrets.
     pub url: String,
-    /// The proxy that was asked for it.
+    /// The proxy used for it.
     pub proxy: Option<String>,
     pub(crate) trust: Trust,
 }
@@ -118,7 +118,7 @@ pub(crate) enum Trust {
 }
 
 impl Trust {
-    /// Whom it trusts, in words for whoever was refused.
+    /// The authorities it trusts, in words for the error of an untrusted certificate.
     #[expect(
         clippy::disallowed_methods,
         reason = "reports which variables the TLS library has \

@@ -77,7 +77,7 @@ impl WholeRecord {
         Ok(Self { folder, header, summary, facts, warning, lines_read: Cell::default() })
     }
 
-    /// Has `write` write the report, and says what could not be read of it, a sentence each.
+    /// Has `write` write the report, and reports what could not be read of it, a sentence each.
     pub fn report<T>(
         &self,
         system: &dyn System,

@@ -34,7 +34,7 @@ pub struct RunHistory {
 }
 
 impl RunHistory {
-    /// Reads the lines of `suite` from the file at `path`; none where there is no such file.
+    /// Reads the lines of `suite` from the file at `path`; none if the file does not exist.
     pub fn read(system: &dyn System, path: &str, suite: &str) -> Self {
         let mut history = Self::default();
         let Ok(file) = system.open(path) else { return history };

@@ -35,7 +35,7 @@ pub struct ReadSide {
 pub enum SideError {
     /// It has neither results nor saves.
     WithoutResults,
-    /// It is no record of a session.
+    /// It is not a record of a session.
     NotASession,
     /// The session has no such save; these are the numbers of those it has.
     UnknownSave(Vec<u32>),

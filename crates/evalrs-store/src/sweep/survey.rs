@@ -61,9 +61,9 @@ pub(crate) struct ClosedSegment {
     pub length: u64,
     /// Where its candidates begin among all.
     first: usize,
-    /// Whether it has bytes that are no entry.
+    /// Whether it has bytes that are not an entry.
     is_torn: bool,
-    /// Whether it would be shorter if it was written anew.
+    /// Whether it would be shorter if it was written again.
     is_outdated: bool,
 }
 

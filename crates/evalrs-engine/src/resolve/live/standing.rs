@@ -1,4 +1,4 @@
-//! Tells how far the settling of a save is, and what it came to.
+//! Reports the progress of a save, and its result.
 
 use super::Live;
 use super::resolve_state::{ResolveProgress, ResolveState};
@@ -52,20 +52,20 @@ impl Live<'_> {
         }
     }
 
-    /// What the actions of each grader came to, in the order of the suite.
+    /// The result of the actions of each grader, in the order of the suite.
     pub fn tallies(&self) -> &[(String, ActionTally)] {
         &self.resolver.list.tallies
     }
 
-    /// What the conversations of the target came to, where it is run.
+    /// The result of the conversations of the target, where it is run.
     pub fn conversations(&self) -> Option<ActionTally> {
         let session = self.session();
         let is_live = answers::is_live(&session.db, session.root);
         is_live.then_some(self.resolver.list.conversations)
     }
 
-    /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
-    /// answers: a sentence each.
+    /// Why endpoints are disabled, what could not be read from the store, and how many cached failures were
+    /// replayed: a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let settled = &self.resolver.settled;
         let mut notes: Vec<String> =

@@ -17,7 +17,7 @@ const USUAL_MODE: u32 = 6;
 
 /// What a program declares to read, from the suite's folder.
 pub(super) struct DeclaredInputs {
-    /// Files, and lock files in place of installed packages.
+    /// Files, and lock files instead of installed packages.
     pub files: Vec<String>,
     /// The folders in its template that hold nothing.
     pub empty: Vec<String>,

@@ -26,7 +26,7 @@ pub struct ReadProgram {
     /// What is known of it, without what it loads.
     pub known: Arc<ProgramFingerprint>,
     pub start: Arc<Start>,
-    /// Its own file and its declared inputs: what it may read without being told of.
+    /// Its own file and its declared inputs: files it may read without a warning.
     pub paths: Vec<String>,
     /// The files that it was found to write, from the suite's folder: they are among none of these.
     pub outputs: BTreeSet<String>,
@@ -266,7 +266,7 @@ fn in_keys(
     format!("{plain} ({path})")
 }
 
-/// The lock file that stands for the packages which a program may load, if packages are installed beside it.
+/// The lock file of the packages which a program may load, if packages are installed beside it.
 fn lock_files(spec: &ProgramSpec, place: &ProgramContext<'_>, system: &dyn System) -> Vec<String> {
     let packages: &[&str] = match spec.language {
         _ if spec.inline.is_some() => return Vec::new(),
@@ -292,7 +292,7 @@ fn lock_files(spec: &ProgramSpec, place: &ProgramContext<'_>, system: &dyn Syste
     }
 }
 
-/// Variables that say where modules are looked for, which workers see without being told.
+/// Variables that set where modules are looked for, which workers see without a declaration.
 const SEARCHED: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
 
 /// The names of the variables that are passed on, each with the digest of its value unless that is a secret; and where

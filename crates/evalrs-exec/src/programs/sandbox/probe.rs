@@ -52,7 +52,8 @@ pub(crate) enum NoSandbox {
     Open(String),
 }
 
-/// Finds bubblewrap, and says where it is if it holds. `workspace` is the folder of the workspace.
+/// Finds bubblewrap, and reports where it is if it holds. `workspace` is the folder of the
+/// workspace.
 pub(crate) async fn find(
     environment: &BTreeMap<String, String>,
     workspace: &str,
@@ -79,8 +80,8 @@ pub(crate) async fn find(
     Ok(bwrap)
 }
 
-/// All that decides whether bubblewrap holds, as far as it can be seen: this start of the system, who asks and from which
-/// container, the program, and what is tried how. None where that cannot be told.
+/// All visible facts that decide whether bubblewrap isolates: this start of the system, the calling user and container,
+/// the program, and the trial. None where that cannot be told.
 fn situation(bwrap: &str) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let file = std::fs::metadata(bwrap).ok()?;
