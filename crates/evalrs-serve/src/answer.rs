@@ -69,7 +69,7 @@ impl ApiError {
         Self { status, message: message.into() }
     }
 
-    /// There is no such thing.
+    /// It does not exist.
     pub(super) fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }

@@ -99,7 +99,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
     Ok(canonical(&one, path))
 }
 
-/// Asks what the grade waits for, until that is known or the server ends.
+/// Makes the calls of the grade, until it is known or the server ends.
 fn settle_row(
     served: &ServedWorkspace,
     session: &mut Session,

@@ -77,7 +77,7 @@ use served::{ServedSuite, ServedWorkspace};
 
 /// How many requests read files at once: each may hold a large part of a run in memory.
 const MOST_READERS: usize = 16;
-/// How long answers may take after the server was told to end.
+/// How long answers may take after the server was stopped.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves until Ctrl-C.
@@ -89,7 +89,7 @@ pub fn serve(args: &ServeArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     runtime.block_on(listen(args, token, Arc::new(served), console))
 }
 
-/// The token, where the address needs one or one was asked for.
+/// The token, where the address needs one or the user set one.
 fn token(args: &ServeArgs, console: &Console<'_>) -> Result<Option<String>, Error> {
     let Some(name) = &args.token_env else {
         if args.bind.is_loopback() {
@@ -203,7 +203,7 @@ async fn answer_until(
     Ok(())
 }
 
-/// Opens the page, or says why not.
+/// Opens the page, or reports why not.
 fn open_browser(url: &str, console: &mut Console<'_>) -> std::io::Result<()> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     if let Err(reason) = evalrs_exec::editor::start(program, url) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-/// What may be answered instead of data, whatever was asked.
+/// The errors that any request may return instead of data.
 const REFUSALS: &[(&str, &str)] = &[
     ("400", "The request cannot be read"),
     ("401", "The token is missing or wrong"),
@@ -53,7 +53,7 @@ pub(super) fn document(api: &OpenApi, needs_token: bool) -> Value {
     document
 }
 
-/// Adds what every operation may answer, and says what each answer means.
+/// Adds what every operation may answer, and reports what each answer means.
 fn complete(operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else {

@@ -1,4 +1,5 @@
-//! The suites that are served: what they hold and what is wrong with them, read anew for each request.
+//! The suites that are served: what they hold and what is wrong with them, read again for each
+//! request.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the engine has to say of endpoints, kept until a display asks.
+//! The messages of the engine about endpoints, kept until a display takes them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,12 +49,12 @@ impl Progress for EndpointStatus {
     }
 }
 
-/// The sentences on waiting that displays were told since the last save.
+/// The waits that displays got since the last save.
 #[derive(Debug, Default)]
 pub(super) struct ToldWaits(BTreeSet<String>);
 
 impl ToldWaits {
-    /// Those of `waiting` that were not told yet, whatever is left of them: a limit counts down while it lasts.
+    /// Those of `waiting` that were not reported yet, whatever their remaining time: it counts down.
     pub(super) fn news(&mut self, waiting: &[String]) -> Vec<String> {
         let news = waiting.iter().filter(|text| self.0.insert(without_time(text).to_owned()));
         news.cloned().collect()

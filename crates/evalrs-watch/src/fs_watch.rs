@@ -1,4 +1,4 @@
-//! Tells which files were saved: the only code that knows notify.
+//! Reports which files were saved: the only code that knows notify.
 //!
 //! Watched are folders, never files, because a file that is saved by a rename takes its watch away with it. Which folders,
 //! `trail` says; which changes matter, `trails`; when a burst is over, `debounce`. A change that nobody looks at is dropped
@@ -56,9 +56,9 @@ pub enum WatchError {
 /// Watches files for changes.
 pub struct FileWatch {
     shared: Arc<SharedWatch>,
-    /// Tells of folders; none if all files are polled.
+    /// Watches folders; none if all files are polled.
     watcher: Option<Box<dyn Watcher + Send>>,
-    /// Tells the poller to look at once.
+    /// Makes the poller look at once.
     poller: Sender<()>,
     /// The working directory.
     base: PathBuf,
@@ -66,7 +66,7 @@ pub struct FileWatch {
     looked: BTreeMap<Arc<str>, PathBuf>,
     /// The folders that are watched.
     armed: BTreeSet<PathBuf>,
-    /// What there is to say, and what was said.
+    /// The messages, and those already reported.
     warnings: Vec<String>,
     said: BTreeSet<String>,
 }
@@ -144,7 +144,7 @@ impl FileWatch {
         std::mem::take(&mut self.warnings)
     }
 
-    /// What is looked at, as [`Self::look_at`] was told.
+    /// The watched paths, from [`Self::look_at`].
     pub fn looked_at(&self) -> impl Iterator<Item = &str> {
         self.looked.keys().map(AsRef::as_ref)
     }
@@ -166,7 +166,8 @@ impl FileWatch {
         }
     }
 
-    /// The batch that is over, after its paths were followed anew; none if it grows or concerns nobody any more.
+    /// The batch that is over, after its paths were followed again; none if it grows or concerns nobody any
+    /// more.
     fn take(&mut self) -> Option<ChangedPaths> {
         let moment = self.shared.moment();
         let batch = self.shared.state().debounce.take(moment)?;
@@ -316,7 +317,7 @@ fn is_gone(error: &notify::Error) -> bool {
     }
 }
 
-/// What stands at `path`. Folders and links are looked at once for all paths through them.
+/// The kind of file at `path`. Folders and links are looked at once for all paths through them.
 fn look(path: &Path, seen: &mut BTreeMap<PathBuf, EntryKind>) -> EntryKind {
     if let Some(kind) = seen.get(path) {
         return kind.clone();

@@ -37,17 +37,17 @@ struct LineCommand {
     model: Option<String>,
     /// From 0.
     trial: Option<u32>,
-    /// What a person says: true, false, the key of a score (a digit from 0 to 9, or "!"), or null, which removes it.
+    /// The human label: true, false, the key of a score (a digit from 0 to 9, or "!"), or null, which removes it.
     #[serde(default, deserialize_with = "said")]
     label: Option<Value>,
     /// How the verdict came to be labelled: `random`, `disagreement`, `threshold` or `chosen`.
     picked: Option<String>,
-    /// How many of the judgments that were held back are asked.
+    /// How many of the paused judgments to make.
     count: Option<u64>,
     save: Option<u32>,
 }
 
-/// What is said, also where that is null.
+/// The given label, also null.
 fn said<'de, D: Deserializer<'de>>(line: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(line).map(Some)
 }
@@ -66,8 +66,8 @@ enum LineCommandKind {
     TakeBack,
 }
 
-/// What a line asks for: an empty one for the rest, `n` or `next` for the next ones of it, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
-/// `json`. Else a sentence on what is wrong with it, or that the board has no such verdict.
+/// The command of a line: an empty one for the rest, `n` or `next` for the next ones of it, `q` or `quit`, `u` or `undo`; or an
+/// object `{"command": ...}` where `json`. Else a sentence on what is wrong with it, or that the board has no such verdict.
 fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, String> {
     match line.trim() {
         "" => Ok(UserCommand::RunRest),
@@ -206,7 +206,7 @@ impl CommandReader {
         }
     }
 
-    /// What a line asks for, or a sentence on what is wrong with it.
+    /// The command of a line, or a sentence on its error.
     pub fn command(&self, line: &str, board: &dyn Board) -> Result<UserCommand, String> {
         parse(line, self.json, board)
     }

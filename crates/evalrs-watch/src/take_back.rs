@@ -11,18 +11,18 @@ use evalrs_system::{FileBytes, System};
 /// What some editors begin a file with. Texts are read without it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file that is to say again what it said in a save.
+/// A file to be reverted to its text in a save.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {
     /// The file.
     pub path: String,
-    /// What it said when it was read last.
+    /// Its text when it was read last.
     pub expected: Arc<str>,
     /// What it is to say.
     pub text: Arc<str>,
 }
 
-/// The files that said something else in `wanted` than when they were read last; `newest_first` are the texts of all saves.
+/// The files whose text in `wanted` differs from the last one read; `newest_first` are the texts of all saves.
 pub(super) fn edits(wanted: &SaveTexts, newest_first: &[&SaveTexts]) -> Vec<FileEdit> {
     let edits = wanted.files().filter_map(|(path, text)| {
         let expected = newest_first.iter().find_map(|texts| texts.file(path))?;

@@ -85,7 +85,7 @@ impl Control<'_> {
         self.look_up_kept(row);
     }
 
-    /// Where a verdict of the board stands in the session.
+    /// The place of a verdict of the board in the session.
     pub fn cell(&self, row: VerdictId) -> Option<CellId> {
         let session = self.live.session();
         let place = case_index(&session.db, session.root).place(row.case)?;
@@ -93,7 +93,7 @@ impl Control<'_> {
         Some(CellId { chunk, case: place.case, grader: row.grader })
     }
 
-    /// Asks for a verdict early, if it waits.
+    /// Moves a verdict up in the queue, if it waits.
     pub(super) fn prefer(&mut self, row: VerdictId) {
         if let Some(cell) = self.cell(row) {
             self.live.prefer(cell, MARKED);

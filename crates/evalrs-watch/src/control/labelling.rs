@@ -38,7 +38,8 @@ impl Control<'_> {
         self.tell(&WatchEvent::Note(written.unwrap_or_else(|why| why)))
     }
 
-    /// Asks once a save how far the verdicts agree with held-out labels: labels that are given meanwhile are no further query.
+    /// Queries once a save how far the verdicts agree with held-out labels: labels given in the meantime are not a further
+    /// query.
     pub(super) fn ask_held_out(&mut self) -> std::io::Result<()> {
         if !self.record.is_due {
             return Ok(());

@@ -20,7 +20,7 @@ const KEY: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DetailPlace {
-    /// Whether the list stands beside it.
+    /// Whether the list is beside it.
     pub(super) is_beside: bool,
     /// Whether its verdict is one of the list.
     pub(super) is_listed: bool,
@@ -58,7 +58,7 @@ impl ScrolledPage for ShownDetail {
 }
 
 impl ScrolledPane<ShownDetail> {
-    /// Draws the selected verdict beside the list or below it; none is selected without a detail.
+    /// Renders the selected verdict beside the list or below it; none is selected without a detail.
     pub(super) fn draw_detail(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -161,7 +161,7 @@ fn words(cell: Cell) -> String {
     }
 }
 
-/// What a person says, and whether the verdict came to say the same or ceased to.
+/// The human label, and whether the verdict came to say the same or ceased to.
 fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
     if let Some(why) = row.hidden_label {
         let hidden = match why {

@@ -13,7 +13,7 @@ use evalrs_base::text::{count, cut, grouped};
 use evalrs_metrics::gate::GateStatus;
 use evalrs_report::verdict;
 
-/// The columns of the bar of what was asked.
+/// The columns of the progress bar.
 const BAR: u64 = 20;
 
 /// The fewest columns in which the beginning of notes says something.
@@ -31,7 +31,8 @@ pub(super) struct HeaderContext<'a> {
     pub selected: Option<usize>,
 }
 
-/// Draws as many of the lines as the area has. Where labels are, agreement stands before the gate.
+/// Renders as many of the lines as the area has. Where labels are, agreement stands before the
+/// gate.
 pub(super) fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
@@ -82,7 +83,8 @@ fn title(overview: &Overview, theme: Theme) -> Line<'static> {
     title
 }
 
-/// What the gate says. Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
+/// The status of the gate. Beside agreement with people it has no colour: a rubric that passes more may be a worse
+/// one.
 fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let has_labels = overview.has_labels();
     let theme = if has_labels { theme.neutral() } else { theme };

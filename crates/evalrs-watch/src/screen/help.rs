@@ -75,7 +75,8 @@ const KEYS: &[(&str, &str)] = &[
 const KEY: usize = 14;
 const WIDTH: u16 = 64;
 
-/// Draws all keys in the middle of the area, from the line `offset` on. Returns the offset that was possible.
+/// Renders all keys in the middle of the area, from the line `offset` on. Returns the offset that was
+/// possible.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, offset: usize) -> usize {
     let theme = canvas.theme;
     let line = |(key, words): &(&str, &'static str)| {
@@ -136,7 +137,7 @@ pub(super) struct HelpState {
     /// Whether only a part of what the filter lists is shown.
     pub is_narrowed: bool,
     pub(super) has_tags: bool,
-    /// Whether what a save changed in the rubric stands in place of the detail.
+    /// Whether the changes of a save in the rubric are shown instead of the detail.
     pub(super) shows_rubric: bool,
     /// Whether that has the place of the list too.
     pub(super) is_rubric_alone: bool,

@@ -29,7 +29,8 @@ const HELP_PAGE: isize = 10;
 const MAX_SEARCH: usize = 200;
 
 impl Screen {
-    /// Takes one event of the terminal: changes what is seen, and says what the user commands, if that is more.
+    /// Takes one event of the terminal: changes what is seen, and reports what the user commands, if that is
+    /// more.
     ///
     /// Rows are those of the last drawing: what is selected is what was seen. Draw again after each.
     pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> Option<UserCommand> {
@@ -146,7 +147,7 @@ impl Screen {
         }
     }
 
-    /// What a person says of the selected verdict. The next one without a label follows, unless a label is taken back.
+    /// The human label of the selected verdict. The next one without a label follows, unless a label is taken back.
     fn label(&mut self, label: LabelInput, board: &dyn Board) -> Option<UserCommand> {
         let row = self.list.selected()?;
         // Labels are of the answers of now.

@@ -37,7 +37,7 @@ pub(super) fn height(overview: &Overview, width: u16) -> u16 {
 /// Which graders are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MetricsTable {
-    /// Where they were drawn; empty while they are not.
+    /// Their area; empty while they are not shown.
     pub area: Rect,
     pub(super) offset: usize,
     /// The one of the selected verdict.

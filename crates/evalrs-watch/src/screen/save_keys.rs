@@ -91,7 +91,7 @@ impl Screen {
         None
     }
 
-    /// Shows what the save changed in the rubric in place of the detail, or the detail again.
+    /// Shows the changes of the save in the rubric instead of the detail, or the detail again.
     pub(super) fn toggle_rubric(&mut self) {
         self.shows_rubric = !self.shows_rubric;
         self.view = DetailView::WithList;
