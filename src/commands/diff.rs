@@ -140,7 +140,7 @@ fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, E
     })
 }
 
-/// Reads a side, and says what could not be read.
+/// Reads a side, and reports what could not be read.
 fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, Error> {
     let (past, save) = evaluation;
     let read = read_side(console.system, past, *save).map_err(|error| {

@@ -81,7 +81,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     Ok(ExitStatus::Success)
 }
 
-/// The cases of the sample that are asked for, in dataset order.
+/// The selected cases of the sample, in dataset order.
 fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, Error> {
     let db = &session.db;
     let root = session.root;

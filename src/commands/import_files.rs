@@ -1,4 +1,4 @@
-//! The files that an import may read: those below one folder, and no more than can be held.
+//! The files that an import may read: those below one folder, within a limit of memory.
 //!
 //! A configuration that somebody else wrote may name any file, and a link in its folder lead to any; what is read ends up in a
 //! dataset, which is then committed.

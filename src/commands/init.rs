@@ -1,5 +1,5 @@
-//! `evalrs init`: writes a small suite to start from, with a grader of one's own if one is wanted, or what agents are told of
-//! evalrs. Overwrites nothing.
+//! `evalrs init`: writes a small suite to start from, with a grader of one's own on request, or the skill file for agents.
+//! Overwrites nothing.
 //!
 //! What it writes stands in the folder `init` beside this file, and tests run it.
 
@@ -19,7 +19,7 @@ const SKILL: &str = include_str!("init/SKILL.md");
 /// Where agents look for skills: Claude Code, and those that follow the common convention.
 const SKILL_FOLDERS: [&str; 2] = [".claude/skills/evalrs", ".agents/skills/evalrs"];
 
-/// What the reference answer is called in the rows of suites, and in records that a grader is handed.
+/// The name of the reference answer in the rows of suites, and in records that a grader gets.
 const FIELDS: [&str; 2] = ["\"ground_truth\":", "\"hint\":"];
 
 /// What git and CI have to know. Where one is there already, it is left alone.

@@ -79,7 +79,7 @@ struct CommandOutput {
 }
 
 impl McpServer<'_> {
-    /// The reply to a message; none to what asks for none.
+    /// The reply to a message; none for a notification.
     fn reply(&self, line: &[u8], console: &Console<'_>) -> Option<Value> {
         let failed = |id: Value, code: i32, message: &str| json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
         let Ok(message) = serde_json::from_slice::<Value>(line) else {

@@ -57,7 +57,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// Writes it as `kind`, and says what could not be read, a sentence each.
+/// Writes it as `kind`, and reports what could not be read, a sentence each.
 fn write(
     report: &RecordedReport<'_>,
     kind: ReportKind,

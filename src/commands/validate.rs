@@ -90,7 +90,7 @@ fn validate_rollup(
     Ok(diagnostics)
 }
 
-/// What is wrong with the files of programs, as far as their syntax tells.
+/// Errors in the files of programs, as far as their syntax shows.
 fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for start in session.starts() {

@@ -152,7 +152,7 @@ fn check_narrowed(
     check_selected(&session, &args.suite, wanted)
 }
 
-/// Connections that are kept where the command line does not say how many judges are asked at once.
+/// Connections that are kept if the command line does not limit the judges called at once.
 const MOST_CONNECTIONS: usize = 4_096;
 
 /// What surrounds the suite, as this command sees it.
@@ -304,7 +304,7 @@ struct Keeper<'a> {
     log: SaveLog,
     /// The digests of the rubrics of the last save that was kept.
     rubrics: OrderedMap<String>,
-    /// What the actions of all saves came to.
+    /// The result of the actions of all saves.
     actions: SessionActions,
     has_begun: bool,
     #[cfg(feature = "serve")]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use evalrs_base::json_syntax::{kind_of, slip};
 
-/// What stands on a line.
+/// The content of a line.
 pub(crate) type JsonRecord = Map<String, Value>;
 
 /// A line with something on it.

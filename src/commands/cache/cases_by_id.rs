@@ -9,7 +9,7 @@ use evalrs_eval::votes::judgments::Judgment;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::results;
 
-/// A judgment that belongs to nothing which the suite asks for.
+/// A judgment that belongs to no call of the suite.
 pub(super) struct UnboundJudgment {
     /// Its sample.
     pub id: String,
@@ -18,7 +18,7 @@ pub(super) struct UnboundJudgment {
     pub why: Unbound,
 }
 
-/// Why a judgment belongs to nothing that the suite asks for.
+/// Why a judgment belongs to no call of the suite.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(super) enum Unbound {
     #[error("the suite does not evaluate this sample")]
@@ -27,7 +27,7 @@ pub(super) enum Unbound {
     OtherModel(String),
     #[error("the sample has no trial {0}")]
     NoTrial(u32),
-    /// How many votes the grader asks for, of a judge or of all.
+    /// How many votes the grader takes, of a judge or of all.
     #[error("the grader takes {} from a judge", count(*.0 as usize, "vote"))]
     NoVote(u32),
     #[error("the submission is empty, so no judge is called")]
@@ -40,7 +40,7 @@ pub(super) enum Unbound {
     Graded(String),
 }
 
-/// Why there is no entry for a judgment.
+/// Why a judgment has no entry.
 pub(super) enum NoEntry {
     Unbound(Unbound),
     Wrong(String),

@@ -26,13 +26,13 @@ use evalrs_use_cases::context::{SuiteContext, check_entry};
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::{loaded_session, overrides};
 
-/// What git is told of committed files: lines stand alone, and have the same ends everywhere.
+/// The git attributes of committed files: lines are independent, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
 /// The same of the histories of runs, which lie beside judgments.
 const OF_HISTORIES: &str = "*.history.jsonl text eol=lf merge=union";
 /// The same of the labels that people gave in `watch` and on pages.
 const OF_LABELS: &str = "*.labels.jsonl text eol=lf merge=union";
-/// The same of what was told of held-out labels.
+/// The same for the log of held-out labels.
 const OF_HOLDOUTS: &str = "*.holdout.jsonl text eol=lf merge=union";
 
 /// Writes the file; incomplete where judgments are missing.
@@ -181,12 +181,12 @@ struct ExportedJudgments {
     found: Vec<WantedAction>,
     /// How many conversations of the target it needs, too.
     left_out: usize,
-    /// What stands in the file beside that.
+    /// The other lines of the file.
     others: Vec<Entry>,
 }
 
 impl ExportedJudgments {
-    /// What becomes of what the suite needs, sorted by key, and of what is held in the file.
+    /// Sorts the entries that the suite needs, by key, and those of the file.
     fn new(needed: Vec<WantedAction>, held: Vec<Entry>, args: &ExportArgs) -> Self {
         let keys: BTreeSet<ActionKey> = held.iter().map(|entry| entry.key).collect();
         // A file that has conversations goes on having them, until it is pruned.
@@ -223,7 +223,7 @@ impl ExportedJudgments {
     }
 }
 
-/// What stands in the file beside what is taken of what the suite needs, each key once.
+/// The other entries of the file besides the needed ones, each key once.
 fn others(held: Vec<Entry>, found: &[WantedAction]) -> Vec<Entry> {
     // What the suite needs was looked up in the file, too.
     let mut others: Vec<Entry> = held;
@@ -303,7 +303,7 @@ fn write(path: &str, lines: &ExportedLines<'_>, system: &dyn System) -> Result<(
     Ok(())
 }
 
-/// Writes the attributes if that is asked for; says so once where nobody has.
+/// Writes the attributes on request; otherwise suggests them once if no file has them.
 fn tell_git(
     args: &ExportArgs,
     path: &str,

@@ -30,7 +30,7 @@ pub(super) fn layout(fields: &[String], map: &[String]) -> Result<JudgmentLayout
     Ok(JudgmentLayout { fields, map: ScoreMap { entries: map, takes_truths: false } })
 }
 
-/// What stands between commas that are in no brackets.
+/// The texts between commas that are not in brackets.
 fn pieces(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let mut pieces = vec![String::new()];

@@ -44,7 +44,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
     Ok(ExitStatus::Success)
 }
 
-/// When the outcome of an entry was asked for. What does not say so is taken for new: it is not ours to drop by age.
+/// When the outcome of an entry was made. What does not say so is taken for new: it is not ours to drop by age.
 fn made(entry: &EntryLine) -> i64 {
     #[derive(serde::Deserialize)]
     struct OnlyAt {

@@ -1,4 +1,4 @@
-//! What came of an import of judgments, for people and for programs.
+//! The result of an import of judgments, for people and for programs.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// How many rows are named of those that are alike.
 const SHOWN_ROWS: usize = 5;
 
-/// How many reasons are told of what belongs to nothing.
+/// How many reasons for unbound judgments are shown.
 const SHOWN_REASONS: usize = 10;
 
 /// A judgment that has another score in the store.
@@ -54,7 +54,7 @@ pub(super) struct ImportReport<'a> {
 }
 
 impl ImportReport<'_> {
-    /// Says what came of it, and how the command ends.
+    /// Reports what came of it, and how the command ends.
     pub(super) fn say(
         &self,
         args: &ImportArgs,
@@ -140,7 +140,7 @@ fn say_unbound(unbound: &[UnboundJudgment], console: &mut Console<'_>) -> std::i
     Ok(())
 }
 
-/// Nobody knows whether a score that is another one is right: it is taken where that is said.
+/// Whether a different score is right is not known: it is taken only on request.
 fn say_refused(
     refused: &[&RefusedScore<'_>],
     console: &mut Console<'_>,

@@ -1,4 +1,4 @@
-//! `evalrs cache stats`: what the store holds, what it was asked from, how old it is, and how much the last run found.
+//! `evalrs cache stats`: the content of the store, its origin and age, and the hit rate of the last run.
 
 use std::path::Path;
 

@@ -49,7 +49,7 @@ struct KeptVote {
     answer: Option<String>,
 }
 
-/// A vote of a file that is imported, and where it stands there.
+/// A vote of an imported file, and its place there.
 struct ImportedVote {
     of: VoteId,
     vote: KeptVote,

@@ -23,7 +23,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordView {
     Capture,
-    /// What it did in so many trials.
+    /// Its results in this many trials.
     Trials(usize),
     /// What it wrote.
     Raw {
@@ -105,7 +105,7 @@ pub(super) fn give(
     end(ended, error, &work, &setup, console.err)
 }
 
-/// Notes what was used, says what is to be said, and how the command ends.
+/// Notes the usage, prints messages, and returns how the command ends.
 fn end(
     ended: SequencesEnd,
     error: Option<Error>,

@@ -52,7 +52,7 @@ pub(crate) fn ranks(
     matchups.compared.iter().map(rank).collect()
 }
 
-/// What a comparison grader is handed of a prompt: compact JSON.
+/// The input of a comparison grader for a prompt: compact JSON.
 pub(crate) fn grader_input(
     matchup: &Matchup<'_>,
     runs: &[ComparedRun],
@@ -92,7 +92,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison by these ranks, one list for each prompt that is compared, with intervals where they are asked for.
+    /// The comparison by these ranks, one list for each prompt that is compared, with intervals on request.
     pub(crate) fn of(
         runs: &[ComparedRun],
         ranks: &[Vec<RunRank>],

@@ -37,7 +37,7 @@ fn stem(path: &str) -> &str {
     }
 }
 
-/// Says what is wrong with the labels: reports tell runs apart by nothing else.
+/// Reports what is wrong with the labels: reports tell runs apart by nothing else.
 pub(crate) fn check_labels(files: &[RunFile]) -> Result<(), String> {
     for (at, RunFile { label, path }) in files.iter().enumerate() {
         if label.trim().is_empty() {

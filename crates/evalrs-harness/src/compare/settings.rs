@@ -1,4 +1,4 @@
-//! What the environment says of a comparison: weights, and how many resamples are drawn.
+//! The settings of a comparison in the environment: weights, and the number of resamples.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct ComparisonSettings {
     pub capture: CaptureWeights,
     pub trials: TrialsWeights,
     pub bootstrap: Bootstrap,
-    /// What was said that could not be used: a sentence each.
+    /// Settings that could not be used: a sentence each.
     pub warnings: Vec<String>,
 }
 
