@@ -1,4 +1,4 @@
-// How far two runs agree with people: what a comparison says first, as `evalrs diff` does in a terminal.
+// How far two runs agree with people: the first part of a comparison, as `evalrs diff` does in a terminal.
 
 import { counted, decimal, percent, probability, signed } from './text.js'
 import { element, foreign, table } from './dom.js'

@@ -1,4 +1,4 @@
-// The verdicts that moved between two runs: what people say of them, the scores, and why, word by word.
+// The verdicts that moved between two runs: their human labels, the scores, and why, word by word.
 
 import { counted } from './text.js'
 import { button, choice, element, foreign, refill } from './dom.js'

@@ -1,4 +1,4 @@
-// Whose labels are given on a page: those of the person who runs the server, or of a name that is asked for once and kept here.
+// Whose labels are given on a page: those of the person who runs the server, or of a name that is entered once and kept here.
 
 import { button, element, field, foreign, refill } from './dom.js'
 import { prefer, preference } from './preferences.js'

@@ -1,4 +1,4 @@
-// Human labels: what each says, and the buttons and keys of whoever looks at the page. Shown at once, taken back if the server refuses.
+// Human labels: those of each reviewer, and the buttons and keys of the user. Shown at once, removed again if the server refuses.
 
 import { decimal, percent } from './text.js'
 import { announce, notify } from './notices.js'

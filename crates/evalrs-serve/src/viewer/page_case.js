@@ -1,4 +1,4 @@
-// A case: its conversation, its grades and why, and the labels of people.
+// A case: its conversation, its grades and why, and the human labels.
 
 import { announce, notify } from './notices.js'
 import { caseReference, placeQuery, reference } from './address.js'

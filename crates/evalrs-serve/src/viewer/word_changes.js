@@ -1,4 +1,4 @@
-// What changed from one text to another, word by word: of rationales, and of rubrics whole.
+// The changes from one text to another, word by word: of rationales, and of rubrics whole.
 
 import { element, longText } from './dom.js'
 import { wordDiff } from './words.js'
