@@ -38,6 +38,8 @@ pub struct Workspace {
     pub max_identical_failures: Option<u32>,
     /// How many records of runs are kept, at least 1; without it all are.
     pub keep_runs: Option<u32>,
+    /// Whether runs add lines to a history beside the committed judgments. Without it, only where such a file is.
+    pub keep_history: Option<bool>,
     /// What programs are kept from where neither they nor their suite say.
     pub sandbox: Option<SandboxKind>,
     /// What models cost, by name, in the order of the file. These overrule list prices.
@@ -61,6 +63,7 @@ const DOLLARS: &str = "a number of US dollars per million tokens, 0 or more";
 static WORKSPACE: Section = section!["`evalrs.toml`",
     "cache": FieldShape::Mapping(&CACHE) => "the folder of outcomes";
     "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
+    "history": FieldShape::Mapping(&HISTORY) => "the history of suites";
     "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "prices of models, over the list prices";
 ];
 
@@ -79,6 +82,10 @@ static RUN: Section = section!["`[run]`",
     "max_identical_failures": COUNT, or "10" => "consecutive failures after which an endpoint is disabled for the run";
     "keep_runs": COUNT => "records of runs to keep, of all suites together";
     "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "the sandbox of programs that do not set their own";
+];
+
+static HISTORY: Section = section!["`[history]`",
+    "keep": FieldShape::Truth => "runs add a line to `cache/NAME.history.jsonl`, to be committed";
 ];
 
 static PRICE: Section = section!["a price",
@@ -124,6 +131,10 @@ fn workspace(entries: &[YamlEntry], findings: &Findings) -> Workspace {
         workspace.keep_runs = run.whole("keep_runs");
         workspace.sandbox = run.variant("sandbox");
         run.finish();
+    }
+    if let Some(history) = fields.take("history").and_then(|history| history.fields(&HISTORY)) {
+        workspace.keep_history = history.truth("keep");
+        history.finish();
     }
     if let Some(field) = fields.take("prices") {
         workspace.prices = read_prices(field);
@@ -231,12 +242,13 @@ mod tests {
                 },
             ),
             (
-                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100\nsandbox = \"auto\"",
+                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100\nsandbox = \"auto\"\n[history]\nkeep = true",
                 Workspace {
                     max_requests_per_minute: Some(60),
                     max_tokens_per_minute: Some(9_000_000_000),
                     max_identical_failures: Some(1),
                     keep_runs: Some(100),
+                    keep_history: Some(true),
                     sandbox: Some(SandboxKind::Auto),
                     ..Workspace::default()
                 },
@@ -361,7 +373,7 @@ mod tests {
         2 | api_key = "**************"
           | ^^^^^^^
           |
-          = help: known fields: `cache`, `run`, `prices`
+          = help: known fields: `cache`, `run`, `history`, `prices`
         "##);
     }
 
