@@ -194,7 +194,7 @@ fn a_server_that_is_late_is_asked_less_at_once() {
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
     assert!(!ran.stderr().contains("overloaded"), "{}", ran.stderr());
     let advice = "failed: no answer within 0.2 s; a lower `max_concurrent` may help, and \
-                  `max_tokens` if replies run on without an end\n";
+                  `max_tokens` if replies do not end\n";
     assert!(ran.stderr().contains(advice), "{}", ran.stderr());
 }
 

@@ -250,7 +250,7 @@ fn without_suites_the_form_alone_is_checked() {
     assert!(read_rollup("r.yaml", &good, None).rollup.is_some());
     for of in ["[maths]", "[.right]", "[maths.]"] {
         let told = problems(&with(&format!("{{kind: macro, of: {of}}}")), None);
-        assert!(told.contains("does not say which number of which suite"), "{told}");
+        assert!(told.contains("does not name a number of a suite"), "{told}");
     }
 }
 

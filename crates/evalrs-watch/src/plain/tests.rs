@@ -123,13 +123,13 @@ fn the_sentence_of_what_is_held_counts_right() {
         1,
         1,
         Some(0.5),
-        "1 of 2 judgments asked; press Enter to make the other 1 (about $0.50), or keep editing",
+        "1 of 2 judgments made; press Enter to make the other 1 (about $0.50), or keep editing",
     );
     check(
         1,
         400,
         Some(0.5),
-        "1 of 401 judgments asked; press Enter to make the other 400 (about $0.50), `n` for the next 200 (about $0.25), or keep editing",
+        "1 of 401 judgments made; press Enter to make the other 400 (about $0.50), `n` for the next 200 (about $0.25), or keep editing",
     );
     check(
         0,
