@@ -149,7 +149,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || page(200, "{\"a\":1}"),
             PLAIN,
-            "nothing stands at `answer` ($.output): {\\\"a\\\":1}",
+            "nothing at `answer` ($.output): {\\\"a\\\":1}",
             1,
             false,
         ),
@@ -208,7 +208,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || Answer::Silence,
             "  timeout: 0.5\n  retries: 0\n",
-            "the target gave no answer within 0.5 s",
+            "the target did not answer within 0.5 s",
             1,
             false,
         ),

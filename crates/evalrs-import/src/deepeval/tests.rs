@@ -125,7 +125,7 @@ fn test_cases_are_rows() {
         [
             "the trace of `one`: spans of DeepEval, and metrics of spans, are not read",
             "a test case: it is not an object",
-            "the conversation `d`: a turn is neither of the user nor of the assistant",
+            "the conversation `d`: a turn is from neither the user nor the assistant",
         ]
     );
 }

@@ -56,7 +56,7 @@ fn first_counts(counts: &MovementCounts) -> String {
     let known = counts.moved() + counts.new + counts.unchanged;
     let pending = match counts.pending {
         0 => String::new(),
-        pending => format!(", {pending} not known yet"),
+        pending => format!(", {pending} pending"),
     };
     format!("{}{pending}", count(known, "grade"))
 }

@@ -23,7 +23,7 @@ fn what_is_said_of_an_agent_is_checked() {
     for (lines, expected) in [
         ("    agent_file: judge.af\n", &[][..]),
         ("    agent_file: judge.af\n    provider: letta\n    model: openai/m\n", &[]),
-        ("    agent_file: no.af\n", &["suite.yaml:7:17 there is no file `no.af`"]),
+        ("    agent_file: no.af\n", &["suite.yaml:7:17 the file `no.af` does not exist"]),
         ("    agent_file: 4\n", &["suite.yaml:7:17 `agent_file` must be text, not a number"]),
         (
             "    agent_file: judge.af\n    judge_tool_name: grade\n",
@@ -73,7 +73,7 @@ fn what_is_wrong_with_an_agents_file_stands_at_its_place_in_it() {
             "judge.af:2:14 this agent file is not JSON: a value is expected here",
         ),
         ("[]", "judge.af:1:1 an agent file is a JSON object"),
-        ("{}", "judge.af:1:1 this is no agent file of today: it has no list `agents`"),
+        ("{}", "judge.af:1:1 this is not a current agent file: it has no list `agents`"),
     ] {
         assert_eq!(said(lines, file), [expected], "{file}");
     }
