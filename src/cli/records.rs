@@ -25,6 +25,12 @@ pub struct ReportArgs {
     /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+    /// Shows every number that the report has.
+    #[arg(long)]
+    pub details: bool,
+    /// Reports what moved since this run, in place of the one before; in Markdown too.
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
 }

@@ -3,7 +3,8 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use evalrs_report::{FORMATS, ReportFormat};
+use evalrs_report::page::terminal::Screen;
+use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 
 /// Whose files a record has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -72,10 +73,29 @@ pub struct EvaluateArgs {
     /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+    /// Shows every number that the report has.
+    #[arg(long)]
+    pub details: bool,
+    /// Reports what moved since this run, in place of the last one; in Markdown too.
+    #[arg(long, value_name = "RUN", conflicts_with = "no_record")]
+    pub against: Option<String>,
     /// Runs no suite, but an agent over prompts (a file, else standard input), and writes the lines of its output to
     /// standard output, or to the file that -o names.
     #[arg(long, help_heading = "Without a suite")]
     pub raw: bool,
+}
+
+impl EvaluateArgs {
+    /// How much a report shows.
+    pub(crate) fn report_options(&self, screen: Screen, rolls_up: bool) -> ReportOptions {
+        ReportOptions {
+            screen,
+            failures: self.failures,
+            details: self.details,
+            against: self.against.is_some(),
+            rolls_up,
+        }
+    }
 }
 
 /// Which part of a suite is evaluated.
