@@ -29,6 +29,12 @@ pub struct ReportArgs {
     /// List at most N failures [default: 10, in Markdown 20]
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+    /// Shows every number that the report has.
+    #[arg(long)]
+    pub details: bool,
+    /// Reports what moved since this run, in place of the one before; in Markdown too.
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
 }
