@@ -38,12 +38,12 @@ pub(crate) static FRONT_MATTER: Section = Section::new(
 /// What front matter can say of a grader.
 pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "model": Text => "the judge model";
-    "scale": Mapping(&SCALE) => "the judge's range";
-    "fence": Truth => "whether texts that are put into it stand between tags";
-    "unfenced": Texts => "placeholders whose texts stand without tags";
-    "pass_threshold": FRACTION => "the least score that counts as a pass";
-    "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
-    "allow_unknown": Truth => "whether names in braces that stand for nothing are sent as they are";
+    "scale": Mapping(&SCALE) => "the range that the judge scores in";
+    "fence": Truth => "whether texts in the rubric get tags around them";
+    "unfenced": Texts => "placeholders whose texts get no tags";
+    "pass_threshold": FRACTION => "the least score that passes";
+    "allow": ALLOW => "warnings about this rubric to switch off, by name";
+    "allow_unknown": Truth => "whether unknown names in braces are sent as they are";
 ];
 
 /// How deep rubric files may include one another.

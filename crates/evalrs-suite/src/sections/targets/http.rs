@@ -14,15 +14,15 @@ pub(crate) static HTTP_TARGET: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["http"]), required => "a deployed agent";
-            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "where requests go; may hold placeholders";
-            "method": Choice(&["POST", "GET", "PUT"]), or "\"POST\"" => "how";
-            "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
-            "body": Anything => "JSON whose texts may hold placeholders such as {input}; what a command is handed if absent";
-            "answer": Text => "where the answer stands in the reply: a path such as `$.output`";
-            "messages": Text => "where all messages stand in the reply";
-            "session": Text => "where the name of the conversation stands in the reply: then every turn is a request, and `{session}` stands for it";
-            "stream": Choice(&["sse"]) => "the reply is a stream of server-sent events, whose texts at `answer` are joined";
-            "endpoint": Text => "stands for the URL in the key";
+            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "the URL of requests; may have placeholders";
+            "method": Choice(&["POST", "GET", "PUT"]), or "\"POST\"" => "the HTTP method";
+            "headers": HEADERS => "more request headers: `Name: text`, or `Name: {env: VARIABLE}` for a secret";
+            "body": Anything => "JSON whose texts may have placeholders such as `{input}`; if absent, the JSON that a command gets";
+            "answer": Text => "the path of the answer in the reply, such as `$.output`";
+            "messages": Text => "the path of all messages in the reply";
+            "session": Text => "the path of the conversation's name in the reply: then every turn is a request, and `{session}` is that name";
+            "stream": Choice(&["sse"]) => "`sse`: the reply is a stream of server-sent events, and the texts at `answer` are joined";
+            "endpoint": Text => "replaces the URL in the key";
         ],
         COMMON,
         TOLD_ID,
