@@ -58,31 +58,31 @@ pub enum Color {
 
 const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
 
-static WORKSPACE: Section = section!["`evalrs.toml`",
-    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are kept";
+pub(crate) static WORKSPACE: Section = section!["`evalrs.toml`",
+    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are stored";
     "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
-    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "what models cost, over the list prices";
+    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "model → price, over the list prices";
 ];
 
 static CACHE: Section = section!["`[cache]`",
-    "dir": FieldShape::Text => "the store, from this folder";
+    "dir": FieldShape::Text => "the cache folder, from the folder of `evalrs.toml`";
 ];
 
 static RUN: Section = section!["`[run]`",
-    "max_concurrent": COUNT, or "15" => "actions under way at once";
+    "max_concurrent": COUNT, or "15" => "actions in flight at once";
     "color": FieldShape::Choice(Color::VARIANTS), or "\"auto\"" => "when output has colour";
-    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
-    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
-    "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
-    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
-    "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
-    "keep_runs": COUNT => "records of runs that are kept, of all suites together";
-    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "what programs are kept from that say nothing themselves";
+    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "the most US dollars a run may spend";
+    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "the most calls a run may make";
+    "max_requests_per_minute": COUNT => "the most requests to each endpoint in a minute, where the suite sets none";
+    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the most tokens of each endpoint in a minute, where the suite sets none";
+    "max_identical_failures": COUNT, or "10" => "identical failures in a row that disable an endpoint for the run";
+    "keep_runs": COUNT => "records of runs to keep, of all suites together; if absent, 20 of each suite";
+    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "the sandbox of programs, where neither they nor their suite set one";
 ];
 
 static PRICE: Section = section!["a price",
-    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
-    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
+    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens sent";
+    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens received";
 ];
 
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
