@@ -135,7 +135,7 @@ impl TestRun {
             plain.insert("deepeval".to_owned(), verdict);
         }
         if plain.is_empty() {
-            imported.note("The run says no score, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders).");
+            imported.note("The run says no score, so the suite only asks whether there is an answer: add graders (docs/suite/graders.md).");
             plain.insert("answered".to_owned(), answered("final_output"));
         }
         self.notes(imported);
