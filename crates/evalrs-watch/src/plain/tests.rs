@@ -135,10 +135,10 @@ fn the_sentence_of_what_is_held_counts_right() {
         0,
         201,
         None,
-        "201 judgments wait; press Enter to make them, `n` for the next 200, or keep editing",
+        "201 judgments are paused; press Enter to make them, `n` for the next 200, or keep editing",
     );
-    check(0, 200, None, "200 judgments wait; press Enter to make them, or keep editing");
-    check(0, 1, None, "1 judgment waits; press Enter to make it, or keep editing");
+    check(0, 200, None, "200 judgments are paused; press Enter to make them, or keep editing");
+    check(0, 1, None, "1 judgment is paused; press Enter to make it, or keep editing");
     check(
         0,
         9,
