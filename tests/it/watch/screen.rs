@@ -74,7 +74,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
     let shown = screen.terminal.wait_for(" 1 of 3 ");
     insta::assert_snapshot!(shown, @"
      support  save 1  rubric.txt                           1,260 tokens this save · 2,520 tokens in all
-     ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                             0 cached · 6 asked
+     ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                              0 cached · 6 made
      idle, waiting for a save
 
     ─ grader ───── mean ────────── 95 %  since last  since start ── pass ──────── 95 %  judged ─────────
