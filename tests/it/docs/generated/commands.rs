@@ -1,5 +1,7 @@
 //! The reference of the command line, out of what clap knows of it.
 
+use std::fmt::Write as _;
+
 use clap::builder::PossibleValue;
 use clap::{Arg, Command, CommandFactory};
 use evalrs_cli::cli::Cli;
@@ -48,10 +50,10 @@ fn section(command: &Command, parent: &str) -> String {
     };
     let own: Vec<&Arg> = command.get_arguments().filter(is_own).collect();
     if !own.is_empty() {
-        text += &format!("\n{}", arguments(own));
+        let _ = write!(text, "\n{}", arguments(own));
     }
     if let Some(examples) = command.get_after_long_help().or(command.get_after_help()) {
-        text += &format!("\n```text\n{}\n```\n", examples.to_string().trim());
+        let _ = write!(text, "\n```text\n{}\n```\n", examples.to_string().trim());
     }
     text + &shown(command).into_iter().map(|inner| section(inner, &path)).collect::<String>()
 }
@@ -107,12 +109,12 @@ fn meaning(arg: &Arg) -> String {
         return text;
     }
     for value in arg.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
-        text += &format!(" `{}`: {}", value.get_name(), help(value));
+        let _ = write!(text, " `{}`: {}", value.get_name(), help(value));
     }
     let defaults = arg.get_default_values().iter().map(|value| value.to_string_lossy());
     let defaults = defaults.collect::<Vec<_>>().join(", ");
     if !defaults.is_empty() && !arg.is_hide_default_value_set() {
-        text += &format!(" Default: `{defaults}`.");
+        let _ = write!(text, " Default: `{defaults}`.");
     }
     text
 }
