@@ -154,7 +154,7 @@ fn gc_refuses_what_it_does_not_understand() {
     --- stdout
     --- stderr
     error: cannot read what runs used in `cache/v1/use/20260101-a-0.keys`: invalid data
-      help: remove that file: what only it names then goes by its own age
+      help: remove that file: entries that only it names then expire by their own age
     ");
     assert_eq!(space.stored_lines().len(), 1);
 }
@@ -351,7 +351,7 @@ fn stats_are_of_all_layers_and_of_the_last_run() {
     entries    4, 1 superseded
     size       988 B in 1 segment
     committed  2 judgments in cache/a.judgments.jsonl
-    asked      2020-01-01T00:00:00Z to 2999-01-01T00:00:00Z
+    made       2020-01-01T00:00:00Z to 2999-01-01T00:00:00Z
 
     model    judgments  tokens in  out     cost
     judge-1          2         20    4        -

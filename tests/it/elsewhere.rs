@@ -24,7 +24,7 @@ fn committed(judge: &Judge) -> (Space, String) {
     let exported = space.run_with(judge, &["cache", "export", "suite.yaml"]);
     let endpoint = judge.url();
     let warning = format!(
-        "warning: the judgments of `tone` are stored for the endpoint `{endpoint}`, which came from OPENAI_BASE_URL: where that is not set they are not found; write `endpoint: {endpoint}` in the suite\n"
+        "warning: the judgments of `tone` are stored for the endpoint `{endpoint}`, which came from OPENAI_BASE_URL: without that variable they are not found; set `endpoint: {endpoint}` in the suite\n"
     );
     assert!(exported.stderr().contains(&warning), "{}", exported.shown());
     std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
@@ -74,7 +74,7 @@ fn another_prompt_is_stored_nowhere() {
     let (space, _) = committed(&judge);
     space.write("suite.yaml", SUITE.replace("kind?", "rude?"));
     let frozen = space.run(&["run", "suite.yaml", "--frozen"]);
-    assert!(frozen.stdout().contains("no stored judgment, and --frozen"), "{}", frozen.shown());
+    assert!(frozen.stdout().contains("no cached judgment, and --frozen"), "{}", frozen.shown());
     let planned = space.run(&["plan", "suite.yaml"]).stdout();
     assert!(!planned.contains("endpoint"), "{planned}");
 }

@@ -38,8 +38,8 @@ fn no_key_is_written_however_it_is_escaped_or_folded() {
         let ran = space.run(&["import", source, "-o", "out", "--force"]);
         assert_eq!(ran.code(), 0, "{}", ran.shown());
         let out = ran.stdout();
-        let secrets = out.lines().filter(|line| line.contains("left out, a secret"));
-        told.extend(secrets.map(|line| line.trim().replace("left out, a secret: ", "")));
+        let secrets = out.lines().filter(|line| line.contains("removed a secret"));
+        told.extend(secrets.map(|line| line.trim().replace("removed a secret: ", "")));
         let names = ["suite.yaml", "dataset.jsonl", "IMPORT.md"];
         let written: String = names.iter().map(|name| space.read(&format!("out/{name}"))).collect();
         let parts = ["MIIE", "klmnop", "4fJ29a", "9zJ29a", "7aJ29a", "ijklmnop", "hijABCD"];
@@ -99,9 +99,9 @@ fn links_lead_neither_reads_nor_writes_out_of_their_folder() {
     assert_eq!(import("in/c.yaml"), 2);
     assert_eq!(space.read("victim.txt"), "kept");
     insta::assert_snapshot!(said.join(""), @r"
-    error: cannot read `in/link.yaml`: a link leads it to `SPACE/hidden/c.yaml`, outside of `SPACE/in`; `--root DIR` allows more
+    error: cannot read `in/link.yaml`: a link leads it to `SPACE/hidden/c.yaml`, outside `SPACE/in`; `--root DIR` allows more
       help: name a file or folder that another tool wrote: `evalrs import SOURCE -o DIR`
-    error: `out/suite.yaml` is a link, and nothing was written
-      help: an import writes nothing outside of its folder: remove the link, or name another folder
+    error: `out/suite.yaml` is a link; nothing was written
+      help: an import does not write outside its folder: remove the link, or name another folder
     ");
 }

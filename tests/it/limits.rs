@@ -42,7 +42,10 @@ fn what_a_server_asks_for_is_waited_for_and_shown() {
         });
         let ran = space(1).run_with(&judge, &["run", "suite.yaml"]);
         assert_eq!((ran.code(), judge.count()), (0, 2), "{status} {headers:?}: {}", ran.shown());
-        let waited = format!("  waiting 20 ms: {} asked to ({status})\n", judge.url());
+        let waited = match status {
+            429 => format!("  rate limited by {} (429); retrying in 20 ms\n", judge.url()),
+            _ => format!("  {} answered {status}; retrying in 20 ms\n", judge.url()),
+        };
         assert_eq!(ran.stderr().matches(&waited).count(), 1, "{}", ran.stderr());
     }
 }
@@ -59,7 +62,7 @@ fn a_budget_that_an_answer_used_up_is_waited_for() {
     });
     let space = space(3);
     let mut running = space.start(&judge, &["run", "suite.yaml", "--max-concurrent", "1"]);
-    running.read_until(&format!(": the rate limit of {} is used up", judge.url()));
+    running.read_until(&format!("rate limit of {} used up", judge.url()));
     running.interrupt();
     assert_eq!((running.finish().code(), judge.count()), (130, 1));
 }
@@ -135,12 +138,12 @@ fn an_endpoint_that_fails_again_and_again_is_asked_no_more() {
             judge.url(),
             asked - 1
         );
-        let said = format!("stopped asking: {reason}; {left} judgments were not asked\n");
-        let not_asked = format!("\"message\":\"not asked: {reason}\"");
+        let said = format!("calls stopped: {reason}; {left} judgments were not made\n");
+        let not_asked = format!("\"message\":\"not called: {reason}\"");
         let stopped = usize::from(left > 0);
         assert_eq!(ran.stderr().matches(&said).count(), stopped, "{}", ran.stderr());
         assert_eq!(space.record("results.jsonl").matches(&not_asked).count(), left as usize);
-        assert_eq!(space.record("run.json").matches("stopped asking").count(), stopped);
+        assert_eq!(space.record("run.json").matches("calls stopped").count(), stopped);
     }
 }
 
@@ -165,13 +168,13 @@ graders:
     assert_eq!(space.actions("good"), [30, 0, 0, 0]);
     assert_eq!(judge.count(), 3 * 10 + 30);
     let said = format!(
-        "stopped asking: `talker` at `{}` gave no verdict 10 times in a row: invalid reply, asked 3 \
+        "calls stopped: `talker` at `{}` gave no verdict 10 times in a row: invalid reply, asked 3 \
          times: the reply is not a JSON object: expected value; it replied \"Score: ",
         judge.url()
     );
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
     assert!(
-        ran.stderr().contains("/10. Nice.\"; 20 judgments were not asked\n"),
+        ran.stderr().contains("/10. Nice.\"; 20 judgments were not made\n"),
         "{}",
         ran.stderr()
     );
@@ -191,7 +194,7 @@ fn a_server_that_is_late_is_asked_less_at_once() {
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
     assert!(!ran.stderr().contains("overloaded"), "{}", ran.stderr());
     let advice = "failed: no answer within 0.2 s; a lower `max_concurrent` may help, and \
-                  `max_tokens` if replies run on without an end\n";
+                  `max_tokens` if replies do not end\n";
     assert!(ran.stderr().contains(advice), "{}", ran.stderr());
 }
 
@@ -254,7 +257,7 @@ fn an_endpoint_that_asks_to_wait_holds_up_no_other() {
     let space = two_judges(&paused, &fast);
     let mut running = space.start(&fast, &["run", "suite.yaml", "--max-concurrent", "2"]);
     fast.wait_given(20);
-    let waited = format!("waiting 10 min: {} asked to (429)", paused.url());
+    let waited = format!("rate limited by {} (429); retrying in 10 min", paused.url());
     running.read_until(&waited);
     space.wait_stored(20);
     running.interrupt();
@@ -265,10 +268,10 @@ fn an_endpoint_that_asks_to_wait_holds_up_no_other() {
 #[test]
 fn a_figure_of_a_minute_is_kept_and_shown() {
     for (setting, in_suite, told) in [
-        ("max_requests_per_minute = 1", "", "limit of 1 request a minute: next to"),
-        ("max_tokens_per_minute = 1", "", "limit of 1 token a minute: next to"),
-        ("", ", max_requests_per_minute: 1", "limit of 1 request a minute: next to"),
-        ("", ", max_tokens_per_minute: 1", "limit of 1 token a minute: next to"),
+        ("max_requests_per_minute = 1", "", "limit of 1 request a minute: next request to"),
+        ("max_tokens_per_minute = 1", "", "limit of 1 token a minute: next request to"),
+        ("", ", max_requests_per_minute: 1", "limit of 1 request a minute: next request to"),
+        ("", ", max_tokens_per_minute: 1", "limit of 1 token a minute: next request to"),
         ("max_requests_per_minute = 1", ", max_requests_per_minute: 50", "limit of 1 request"),
         ("max_requests_per_minute = 50", ", max_requests_per_minute: 1", "limit of 1 request"),
     ] {
@@ -339,14 +342,14 @@ fn an_action_ends_where_its_deadline_would_pass() {
         let judge = Judge::new(move |_, _| with_headers(429, headers));
         let error = failed(&judge, "deadline: 30");
         let message = "no verdict within the deadline of 30 s: the next attempt is due in 60 s: \
-                       the server's 429 asks to wait; before, the judge answered 429: slow down";
+                       the server's 429 sets this delay; before, the judge answered 429: slow down";
         assert_eq!((error["message"].as_str(), judge.count()), (Some(message), 1));
         assert_eq!(error["kind"], "deadline");
     }
     let silent = Judge::new(|_, _| Answer::Silence);
     let error = failed(&silent, "deadline: 0.05");
-    let message = "no verdict within the deadline of 0.05 s: a request was under way; a lower \
-                   `max_concurrent` may help, and `max_tokens` if replies run on without an end";
+    let message = "no verdict within the deadline of 0.05 s: a request was in flight; a lower \
+                   `max_concurrent` may help, and `max_tokens` if replies do not end";
     assert_eq!((error["message"].as_str(), silent.count()), (Some(message), 1));
     assert_eq!(error["kind"], "deadline");
 }

@@ -149,7 +149,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || page(200, "{\"a\":1}"),
             PLAIN,
-            "nothing stands at `answer` ($.output): {\\\"a\\\":1}",
+            "nothing at `answer` ($.output): {\\\"a\\\":1}",
             1,
             false,
         ),
@@ -177,7 +177,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || page(200, "{\"x\":1}"),
             "  retries: 0\n  messages: $.log\n",
-            "nothing stands at `messages` ($.log)",
+            "nothing at `messages` ($.log)",
             1,
             false,
         ),
@@ -200,7 +200,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
                 )
             },
             PLAIN,
-            "points to https://other.example/: redirections are not followed",
+            "points to https://other.example/: redirects are not followed",
             1,
             false,
         ),
@@ -208,7 +208,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || Answer::Silence,
             "  timeout: 0.5\n  retries: 0\n",
-            "the target gave no answer within 0.5 s",
+            "the target did not answer within 0.5 s",
             1,
             false,
         ),
@@ -228,13 +228,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
             1,
             false,
         ),
-        (
-            || page(200, "{\"output\":\"hi\"}"),
-            SESSION,
-            "nothing stands at `session` ($.s)",
-            1,
-            false,
-        ),
+        (|| page(200, "{\"output\":\"hi\"}"), SESSION, "nothing at `session` ($.s)", 1, false),
     ];
     for (answer, target, expected, requests, is_kept) in cases {
         let judge = Judge::new(move |_, _| answer());
@@ -296,8 +290,8 @@ fn secrets_in_the_query_of_a_url_are_nowhere() {
 fn what_a_target_says_wrongly_is_found_before_anything_is_sent() {
     for (target, expected) in [
         ("  answer: output\n", "`answer` is not a JSONPath"),
-        ("  body: {a: ['{inputs}']}\n", "`{inputs}` stands for nothing"),
-        ("  headers: {x-a: '{row.a}'}\n", "`{row.a}` stands for nothing"),
+        ("  body: {a: ['{inputs}']}\n", "`{inputs}` is not a placeholder"),
+        ("  headers: {x-a: '{row.a}'}\n", "`{row.a}` is not a placeholder"),
         ("  stream: sse\n", "`stream` needs an `answer`"),
         ("  user: {model: m, persona: p}\n", "`user` needs a `session`"),
     ] {

@@ -40,7 +40,7 @@ struct Query {
     source: QuerySource,
 }
 
-/// Whether the row is asked.
+/// Whether the row is searched.
 pub(super) fn asks_row(config: &Map<String, Value>) -> bool {
     options::<Query>(config).is_ok_and(|query| query.source == QuerySource::Row)
 }

@@ -1,4 +1,4 @@
-//! Extractors of what the target said and called, and of what it was left with.
+//! Extractors of the target's messages, calls and final state.
 
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ impl AfterMarker {
     }
 }
 
-/// What the target said in its last turn.
+/// The messages of the target in its last turn.
 fn last_turn<'a>(from: &ExtractView<'a>) -> Vec<&'a str> {
     let last = from.trajectory.turns.last().map_or(&[][..], |turn| &turn.messages);
     let seen = last.iter().filter(|message| from.include_subagents || !message.subagent);

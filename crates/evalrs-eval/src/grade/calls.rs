@@ -1,4 +1,4 @@
-//! Graders of what the target called, not of what it said.
+//! Graders of the target's calls, not of its messages.
 //!
 //! Calls are compared as data: the text of the arguments is parsed, because the order of keys and the
 //! spacing mean nothing. Arguments that are not JSON are equal to nothing.

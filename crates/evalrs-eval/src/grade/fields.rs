@@ -82,7 +82,7 @@ pub(super) fn without_row(path: &str) -> &str {
     path.strip_prefix("row.").unwrap_or(path)
 }
 
-/// What stands at `path` of the row, or the grade where nothing does.
+/// The value at `path` of the row, or the grade if there is none.
 fn field(subject: &Subject<'_>, path: &str) -> Result<Value, Grade> {
     let found = subject.row.get(path).filter(|value| !value.is_null());
     found.ok_or_else(|| Grade::failed("no_field", format!("the row has no `{path}`")))

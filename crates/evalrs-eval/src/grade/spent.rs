@@ -92,9 +92,9 @@ impl GraderOptions for MaxLatency {
     fn problems(&self) -> Vec<OptionProblem> {
         let named = self.path.as_deref().and_then(TimeUnit::of_name);
         let wrong = match (&self.path, self.unit) {
-            (None, Some(_)) => "`unit` says in which unit the number at `path` is: give both",
+            (None, Some(_)) => "`unit` is the unit of the number at `path`: set both",
             (Some(_), None) if named.is_none() => {
-                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must say `ms` or `seconds`"
+                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must be `ms` or `seconds`"
             }
             _ => return Vec::new(),
         };
@@ -128,7 +128,7 @@ fn latency(subject: &Subject<'_>) -> Result<f64, Grade> {
     Err(Grade::failed(NO_NUMBER, why))
 }
 
-/// Whether something stands at `path` of the row.
+/// Whether the row has a value at `path`.
 fn has(subject: &Subject<'_>, path: &str) -> bool {
     subject.row.get(path).is_some_and(|value| !value.is_null())
 }

@@ -1,4 +1,4 @@
-//! The grader of votes that people or others gave: it combines what is there, and never asks anybody.
+//! The grader of recorded votes: it combines them, and never calls a judge.
 //!
 //! Votes stand in fields of the row, or in a file of their own, which whoever plans has read. A vote of another answer
 //! than the one that is graded does not count: nobody knows what that voter would say now.

@@ -104,7 +104,7 @@ fn check_records(records: Field<'_>, dataset: Option<&DatasetSpec>, sample: Samp
     }
 }
 
-/// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
+/// The files that `path` names, and how they are cut into rows, if that is set or their names show it.
 fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
     let joined = path.path()?;
     let written = path.text()?;
@@ -121,7 +121,7 @@ fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
         None if shown.is_some() || may_be_many(written) => shown,
         None => {
             let hint = "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`";
-            return path.refuse("the dataset's format does not show in its name", hint);
+            return path.refuse("the dataset's name does not show its format", hint);
         }
     };
     Some(DatasetSpec { folder, format, ..DatasetSpec::file(joined, DatasetFormat::Jsonl) })

@@ -50,8 +50,8 @@ pub(crate) fn labels(
     let file = fields.take("path");
     let own = fields.take("fields");
     if let (None, Some(own)) = (file, own) {
-        let hint = "where labels stand in rows is said by `dataset: {path: …, fields: {label: …}}`";
-        own.error_at_key("`fields` is about the file at `path`, and there is none", hint);
+        let hint = "set the path of labels in rows with `dataset: {path: …, fields: {label: …}}`";
+        own.error_at_key("`fields` describes the file at `path`, but there is no `path`", hint);
     }
     let mut spec = LabelsSpec {
         path: file.and_then(Field::path),
@@ -97,10 +97,9 @@ pub(crate) fn row_place(root: &YamlNode) -> Option<&YamlEntry> {
 fn at_in_file(at: Field<'_>, mut paths: Vec<String>, spec: &mut LabelsSpec) {
     let has = |name: &str| spec.fields.iter().any(|(ours, _)| ours == name);
     if has("label") {
-        twice(at, "`fields` of `labels` says where the label stands, and so does `at`");
+        twice(at, "`fields` and `at` of `labels` both set the path of the label");
     } else if paths.len() > 1 && has("who") {
-        let message =
-            "`fields` of `labels` says who gave the label of a line, and `at` names several people";
+        let message = "`fields` of `labels` names the reviewer of a line, but `at` names several";
         at.error_at_key(message, "keep one");
     } else if paths.len() > 1 {
         spec.columns = paths;
@@ -112,13 +111,13 @@ fn at_in_file(at: Field<'_>, mut paths: Vec<String>, spec: &mut LabelsSpec) {
 /// `at: PATH` without `path` is the label's path in rows.
 fn at_in_rows(at: Field<'_>, mut paths: Vec<String>, rows: &mut FieldMap) {
     if paths.len() > 1 {
-        let message = "labels of several people are read of a file, and there is no `path`";
-        at.error_at_key(message, "name the dataset as `path` too where they stand in its rows");
+        let message = "labels of several reviewers are read from a file, but there is no `path`";
+        at.error_at_key(message, "if they are in the rows of the dataset, name it as `path` too");
         return;
     }
     let Some(path) = paths.pop() else { return };
     if !rows.labels.is_empty() || rows.paths.iter().any(|(ours, _)| ours == "label") {
-        twice(at, "`fields` of `dataset` says where the label stands, and so does `at`");
+        twice(at, "`fields` of `dataset` and `at` both set the path of the label");
         return;
     }
     rows.paths.push(("label".to_owned(), path));

@@ -1,4 +1,4 @@
-//! The fields only rubric graders have: what is asked, and how the answers become one score.
+//! The fields only rubric graders have: the prompt, and how the answers become one score.
 //!
 //! A rubric file is read here because its text is part of the suite. The judges are read by [`super::judges`].
 
@@ -21,7 +21,7 @@ use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::template::{PAIR_NAMES, names, open_names};
 use evalrs_model::spec::{CompareTo, JudgeSpec, Lint, RubricSpec};
 
-/// A grader that asks judges.
+/// A grader with judges.
 pub(crate) static RUBRIC: Section = Section::new(
     "a rubric grader",
     &[
@@ -71,7 +71,7 @@ pub(crate) fn rubric(
         && judges.iter().any(|judge| judge.agent.is_some())
     {
         let message = "a judge that is an agent cannot compare: its tool takes a score";
-        field.error_at_key(message, "leave `compare_to` out, or ask a model");
+        field.error_at_key(message, "remove `compare_to`, or use a model as judge");
     }
     let rubric_vars = fields.texts("rubric_vars");
     let mut allow = fields.take("allow").map(allowed).unwrap_or_default();
@@ -212,7 +212,7 @@ fn unfenced(text: Option<&RubricText>, fields: &FieldSet<'_>) -> Vec<String> {
     for name in &taken {
         if !known.contains(&name.as_str()) {
             let message = format!("`unfenced` names `{name}`, and the rubric has no `{{{name}}}`");
-            field.error(&message, &format!("there are `{}`", known.join("`, `")));
+            field.error(&message, &format!("known: `{}`", known.join("`, `")));
         }
     }
     taken

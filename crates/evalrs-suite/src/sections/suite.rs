@@ -60,14 +60,14 @@ pub(crate) const EXTENDS: &[FieldSpec] = fields![
     "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced; `key: null` removes an option of the base";
 ];
 
-/// What came of reading a suite.
+/// The result of reading a suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteReading {
     /// The suite, if there is no error and nothing is unread.
     pub suite: Option<Suite>,
     /// Every problem found. Of a reading with unread files, not yet all.
     pub diagnostics: Vec<Diagnostic>,
-    /// Every file that was asked for, in order, the suite itself first.
+    /// Every file that was needed, in order, the suite itself first.
     pub files: Vec<String>,
     /// The files that were [`evalrs_base::file_text::FileText::Unread`]: read them, then read the suite again.
     pub unread: Vec<String>,
@@ -85,7 +85,7 @@ pub struct SuiteReading {
     pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
     /// The file that each rubric is written in, by grader.
     pub rubric_files: Vec<(String, String)>,
-    /// Where what is said of each rubric is written, by grader.
+    /// The places of the settings of each rubric, by grader.
     pub rubric_places: Vec<(String, RubricPlaces)>,
 }
 
@@ -156,8 +156,8 @@ pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     if looks_like_rollup(root) {
-        let message = "this is a roll-up of suites, and not a suite";
-        let hint = "name the suites, and behind them `--rollup` and this file";
+        let message = "this is a roll-up of suites, not a suite";
+        let hint = "name the suites, then `--rollup` and this file";
         return reader.findings.refuse(root.span, message, hint);
     }
     let fields = FieldSet::new(root.entries(), &SUITE, reader.findings);
@@ -237,7 +237,7 @@ pub fn label_of(model: &str) -> String {
     format!("label.{model}")
 }
 
-/// Where a metric says its weight or its class, else where it stands.
+/// The place of a metric's weight or class, else of the metric.
 fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let metrics = root.get("metrics").map(YamlNode::entries).unwrap_or_default();
     let place = |entry: &YamlEntry| {

@@ -22,7 +22,7 @@ const TOOL_KIND: &[FieldSpec] = fields![
 
 const FUNCTION: &[FieldSpec] = fields![
     "config": MapOf(&Anything) => "the options of the function";
-    "function": Text, needed "a tool grader needs a `function`", "for example `function: contains`" => "the function; `file.py:name` is one of a Python file";
+    "function": Text, needed "a tool grader needs a `function`", "for example `function: contains`" => "the function; `file.py:name` is a function of a Python file";
 ];
 
 pub(crate) fn tool(

@@ -19,7 +19,7 @@ use evalrs_base::python::is_space;
 
 /// The longest runs of words that are compared.
 const MAX_ORDER: usize = 4;
-/// What counts in place of no match with `floor` (Chen & Cherry 2014).
+/// The value used for no match with `floor` (Chen & Cherry 2014).
 const FLOOR: f64 = 0.1;
 
 pub(crate) const BLEU: GraderInfo = GraderInfo {
@@ -49,7 +49,7 @@ struct Bleu {
     case_sensitive: bool,
 }
 
-/// What counts where no run of some length is shared.
+/// The smoothing where no run of some length is shared.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -31,7 +31,7 @@ pub(crate) const IN_FOLDER: &[FieldSpec] = fields![
     "teardown_each": Texts => "a command in the workspace, after each conversation";
 ];
 
-/// What targets have that are told the id of a sample.
+/// The fields of targets that get the id of a sample.
 pub(crate) const TOLD_ID: &[FieldSpec] = fields![
     "sees": SEES => "`[id]` puts the sample's id into the key, for answers that depend on it";
 ];
@@ -50,7 +50,7 @@ pub(crate) static TARGET_MODEL: Section = section!["a model of `models`",
 /// Milliseconds a conversation may take where the suite does not say.
 pub(crate) const TIMEOUT_MS: u64 = 300_000;
 
-/// What is said of all targets at the top of the suite.
+/// The settings of all targets at the top of the suite.
 #[derive(Debug, Default)]
 pub(crate) struct AroundTarget<'a> {
     /// `setup_script`, which agents on Letta servers have.
@@ -96,7 +96,7 @@ pub(crate) fn models(field: Field<'_>, reader: &mut Reader<'_>) -> Vec<TargetMod
         };
         let Some(model) = model else { continue };
         if models.iter().any(|known| known.name == model.name) {
-            let message = format!("`{}` stands twice in `models`", model.name);
+            let message = format!("`{}` is in `models` twice", model.name);
             field.findings.error(item.span, &message, "");
         }
         models.push(model);
@@ -126,7 +126,7 @@ pub(crate) fn seen(fields: &FieldSet<'_>) -> Vec<SampleMember> {
     let names = field.texts().unwrap_or_default();
     if let Some(other) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
         let message = format!("`sees` of a target names the `id` alone, not `{other}`");
-        field.error(&message, "what else it is handed is in its key anyway: write `sees: [id]`");
+        field.error(&message, "its other inputs are in its key anyway: write `sees: [id]`");
     }
     if names.is_empty() { Vec::new() } else { vec![SampleMember::Id] }
 }

@@ -1,4 +1,4 @@
-//! Targets that are deployed agents, asked over HTTP.
+//! Targets that are deployed agents, called over HTTP.
 
 use crate::fields::FieldSet;
 use crate::section::FieldShape::{Anything, Choice, Text};
@@ -82,7 +82,7 @@ pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     }
     for (field, name) in unknown {
         let known = exchange::PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
-        let message = format!("`{{{name}}}` stands for nothing");
+        let message = format!("`{{{name}}}` is not a placeholder");
         let hint = format!(
             "placeholders are {known}; the last three also with a member, such as {{metadata.tone}}"
         );
@@ -91,13 +91,13 @@ pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     if let Some(field) = fields.take("stream")
         && fields.take("answer").is_none()
     {
-        let hint = "say where the text stands in each event, for example `answer: $.delta`";
+        let hint = "set the path of the text in each event, for example `answer: $.delta`";
         field.error_at_key("`stream` needs an `answer`", hint);
     }
     if let Some(field) = fields.take("user")
         && fields.take("session").is_none()
     {
-        let hint = "say where the name of the conversation stands in a reply, for example `session: $.session_id`";
+        let hint = "set the path of the conversation's name in a reply, for example `session: $.session_id`";
         field.error_at_key("`user` needs a `session`", hint);
     }
 }

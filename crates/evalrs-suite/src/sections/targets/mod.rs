@@ -30,7 +30,7 @@ use crate::sections::targets::recorded::RECORDED;
 use crate::written::{extend, leave_out, rename, without_empty};
 use evalrs_model::spec::{AgentKind, LiveTarget, TargetSpec};
 
-/// A target, told apart by its `kind`.
+/// A target, identified by its `kind`.
 pub(crate) const TARGET: FieldShape = AnyOf(&[
     Mapping(&RECORDED),
     Mapping(&COMMAND_TARGET),
@@ -96,7 +96,7 @@ pub(crate) fn target(
 ) -> Option<TargetSpec> {
     let mut fields = field.fields(&RECORDED)?;
     let Some(kind) = fields.take("kind") else {
-        let hint = "`kind: recorded` grades what was recorded already";
+        let hint = "`kind: recorded` grades recorded results";
         return field.refuse_at_key("the target has no `kind`", hint);
     };
     let name = kind.text()?;

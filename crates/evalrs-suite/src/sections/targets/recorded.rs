@@ -24,15 +24,19 @@ pub(crate) fn recording_join(fields: &FieldSet<'_>, has_path: bool) -> Recording
     let map = fields.take("fields");
     let by = fields.take("by");
     for field in map.into_iter().chain(by).filter(|_| !has_path) {
-        let message = format!("`{}` is about the file at `path`, and there is none", field.key);
-        let hint = "the fields of rows are said by `dataset: {path: …, fields: …}`";
+        let message = format!(
+            "`{}` describes the file at `path`, but there is no \
+                               `path`",
+            field.key
+        );
+        let hint = "set the fields of rows with `dataset: {path: …, fields: …}`";
         field.error_at_key(&message, hint);
     }
     if let Some(field) = map {
         join.fields = field_map(field);
         if !join.fields.outputs.is_empty() {
             let message = "a record of a recorded target has one `output`";
-            field.error_at_key(message, "map `output` and `model`; each record is of one model");
+            field.error_at_key(message, "map `output` and `model`; each record has one model");
         }
     }
     join.by = match by.and_then(Field::text).as_deref() {

@@ -1,4 +1,4 @@
-//! Models that talk in a conversation: the `user` of a target, who answers in place of a person.
+//! Models that talk in a conversation: the `user` of a target, which simulates a person.
 
 use serde_json::{Value, json};
 use strum::VariantNames;
@@ -26,7 +26,7 @@ pub(crate) static USER: Section = Section::new(
     ],
 );
 
-/// What is said of a model that talks.
+/// The settings of a model that talks.
 pub(crate) const MODEL: &[FieldSpec] = fields![
     "provider": Text, or "\"openai\"" => "the API; `openai` is any endpoint with `/chat/completions`";
     "model": Text => "the model; `models` of the suite replaces it";
@@ -48,7 +48,7 @@ pub(crate) fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Sim
     let model = talking_model(&mut inner, reader);
     let persona = either("persona", "persona_path", &inner, reader);
     if inner.take("persona").is_none() && inner.take("persona_path").is_none() {
-        let hint = "say who the user is and what they want, or name a file with `persona_path`";
+        let hint = "describe the user and their goal, or name a file with `persona_path`";
         field.error_at_key("`user` has no `persona`", hint);
     }
     if inner.take("model").is_none() {
@@ -69,7 +69,7 @@ pub(crate) fn either(
 ) -> Option<String> {
     match (fields.take(inline), fields.take(path)) {
         (Some(_), Some(file)) => {
-            file.refuse_at_key(&format!("say `{inline}` or `{path}`, not both"), "keep one")
+            file.refuse_at_key(&format!("set `{inline}` or `{path}`, not both"), "keep one")
         }
         (Some(text), None) => text.text(),
         (None, Some(file)) => reader.text_of(file),
@@ -88,7 +88,7 @@ pub(crate) fn written(user: &SimulatedUser) -> Value {
     all
 }
 
-/// A model without what is said of judges alone.
+/// A model without the settings of judges alone.
 pub(crate) fn written_model(model: &JudgeSpec) -> Value {
     const OF_JUDGES: [&str; 6] = [
         "response_format",
