@@ -36,7 +36,7 @@ fn documents() -> Vec<String> {
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             if entry.path().is_dir() && name != "docs/design" {
                 folders.push(name);
-            } else if name.ends_with(".md") {
+            } else if entry.path().extension().is_some_and(|ending| ending == "md") {
                 names.push(name);
             }
         }
