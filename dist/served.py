@@ -27,7 +27,7 @@ def npm_package(name, address):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """`/simple/NAME/` for pip, `/NAME` for npm, `/files/FILE`, and `/OWNER/REPOSITORY/releases/…/FILE`."""
+    """`/simple/NAME/` for pip, `/NAME` for npm, `/files/FILE`, and `/ACME/REPOSITORY/releases/…/FILE`."""
 
     def do_GET(self):
         address = f"http://{self.headers['Host']}"

@@ -13,7 +13,7 @@ use evalrs_use_cases::run_history::history_of;
 pub(crate) fn history(args: &HistoryArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let surroundings = SuiteContext::find(&args.suite, None, console.system)?;
     let mut found = history_of(&args.suite, &surroundings, console.system)?;
-    if let Some(warning) = &found.warning {
+    for warning in &found.warnings {
         writeln!(console.err, "warning: {}", sanitize(warning))?;
     }
     let runs = &mut found.report.runs;
@@ -26,8 +26,10 @@ pub(crate) fn history(args: &HistoryArgs, console: &mut Console<'_>) -> Result<E
     write(&found.report, &found.name, console.width, &mut out)?;
     out.flush()?;
     if found.report.runs.is_empty() {
-        let path = sanitize(&found.path);
-        writeln!(console.err, "note: whole runs without `--frozen` are added to `{path}`")?;
+        writeln!(
+            console.err,
+            "note: runs of the whole suite without `--frozen` are added to its history"
+        )?;
     }
     Ok(ExitStatus::Success)
 }

@@ -35,7 +35,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// What is wrong with that file is said by the command.
 pub fn color(cli: &Cli, system: &dyn System) -> Color {
     const VARIABLES: [&str; 3] = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
-    match cli.color {
+    match cli.global.color {
         Some(ColorChoice::Auto) => return Color::Auto,
         Some(ColorChoice::Always) => return Color::Always,
         Some(ColorChoice::Never) => return Color::Never,
@@ -63,7 +63,7 @@ pub fn width(columns: Option<u16>, system: &dyn System) -> usize {
     columns.map_or(ENDLESS, |columns| usize::from(columns).max(40))
 }
 
-/// Runs the command; an error is said on the error stream.
+/// Runs the command; an error is printed on the error stream.
 pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
     if let Command::Watch(args) = &cli.command {
         // Once nobody reads what it says, a session ends.
@@ -78,8 +78,9 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         err: &mut err,
         is_terminal: console.is_terminal,
         width: console.width,
+        cuts: console.cuts,
         has_color: console.has_color,
-        verbosity: cli.verbose,
+        verbosity: cli.global.verbose,
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(args, &mut console),
@@ -111,7 +112,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
     if cli.command.has_two_codes() { status.of_harness() } else { status }
 }
 
-/// The status of a command; an error is said.
+/// The status of a command; an error is printed.
 fn ended(done: Result<ExitStatus, Error>, err: &mut dyn Write) -> ExitStatus {
     done.unwrap_or_else(|error| {
         // Where the error stream is gone too, the exit code still says it.

@@ -19,6 +19,7 @@ use super::answer::{AddressNames, ApiError, ErrorEnvelope};
 use super::served::{ServedWorkspace, beside};
 use crate::report_page::write_page;
 use evalrs_base::file_path::folder_of;
+use evalrs_report::page::terminal::Screen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::recorded::WholeRecord;
@@ -27,7 +28,7 @@ use evalrs_use_cases::recorded_report::RecordedReport;
 
 /// The bytes that are sent at once.
 const PIECE: usize = 64 << 10;
-/// How many of these wait for whoever reads them.
+/// How many of these may wait for their reader.
 const WAITING: usize = 4;
 /// How long they wait.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -140,10 +141,17 @@ impl FileReport {
             past: &self.past,
             run: &self.run,
             root: folder_of(&self.home),
-            options: ReportOptions { width: WIDTH, failures: None, rolls_up: false },
+            options: ReportOptions {
+                screen: Screen { width: WIDTH, cuts: false },
+                failures: None,
+                details: false,
+                against: false,
+                rolls_up: false,
+            },
             suite: self.suite.clone(),
             labels: self.labels.clone(),
             cache_dir: self.cache_dir.clone(),
+            moved: None,
         };
         match format {
             Some(format) => report.write(format, out, &OsSystem),
@@ -174,7 +182,7 @@ fn sent(report: FileReport, format: Option<&'static ReportFormat>) -> Body {
     }))
 }
 
-/// Sends pieces to whoever reads them, as long as somebody does.
+/// Sends pieces to a reader, as long as it is connected.
 struct PieceSender {
     pieces: mpsc::Sender<Option<Bytes>>,
     runtime: Handle,

@@ -15,7 +15,7 @@ use evalrs_store::record::origin::RecordedOrigin;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 use evalrs_use_cases::context::SuiteContext;
-use evalrs_use_cases::run_history::{history_file, history_named};
+use evalrs_use_cases::run_history::{history_files, history_named};
 
 /// Whose history.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
@@ -47,11 +47,16 @@ pub(super) async fn get_history(
             SuiteContext::find(&served.first, None, &OsSystem).map_err(ApiError::failed)?;
         let place = match served.suite(name) {
             Some(suite) => context.in_workspace(&suite.path, &OsSystem),
-            None => recorded_place(&served, name)
-                .ok_or_else(|| ApiError::not_found("there is no such suite"))?,
+            None => {
+                recorded_place(&served, name).ok_or_else(|| ApiError::not_found("no such suite"))?
+            }
         };
-        let bytes = OsSystem.read(&history_file(name, &context)).into_bytes().unwrap_or_default();
-        let digest = blake3::hash(&bytes);
+        let mut hasher = blake3::Hasher::new();
+        for file in history_files(name, &context, &OsSystem) {
+            let bytes = OsSystem.read(&file).into_bytes().unwrap_or_default();
+            hasher.update(blake3::hash(&bytes).as_bytes());
+        }
+        let digest = hasher.finalize();
         let mut held = locked(&served.histories);
         if let Some(held) = held.iter().find(|held| held.suite == *name && held.digest == digest) {
             return Ok(Data(held.told.clone()));

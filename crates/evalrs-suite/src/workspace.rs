@@ -32,12 +32,14 @@ pub struct Workspace {
     pub max_calls: Option<u64>,
     /// The most requests that may be sent in a minute, at least 1.
     pub max_requests_per_minute: Option<u32>,
-    /// The most tokens that may be sent and asked for in a minute, at least 1.
+    /// The most tokens that may be sent and requested in a minute, at least 1.
     pub max_tokens_per_minute: Option<u64>,
     /// How many identical failures end a run, at least 1.
     pub max_identical_failures: Option<u32>,
     /// How many records of runs are kept, at least 1; without it all are.
     pub keep_runs: Option<u32>,
+    /// Whether runs add lines to a history beside the committed judgments. Without it, only where such a file is.
+    pub keep_history: Option<bool>,
     /// What programs are kept from where neither they nor their suite say.
     pub sandbox: Option<SandboxKind>,
     /// What models cost, by name, in the order of the file. These overrule list prices.
@@ -56,33 +58,38 @@ pub enum Color {
     Never,
 }
 
-const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
+const DOLLARS: &str = "a number of US dollars per million tokens, 0 or more";
 
-static WORKSPACE: Section = section!["`evalrs.toml`",
-    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are kept";
+pub(crate) static WORKSPACE: Section = section!["`evalrs.toml`",
+    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are stored";
     "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
-    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "what models cost, over the list prices";
+    "history": FieldShape::Mapping(&HISTORY) => "the history of suites";
+    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "model → price, over the list prices";
 ];
 
 static CACHE: Section = section!["`[cache]`",
-    "dir": FieldShape::Text => "the store, from this folder";
+    "dir": FieldShape::Text => "the cache folder, from the folder of `evalrs.toml`";
 ];
 
 static RUN: Section = section!["`[run]`",
-    "max_concurrent": COUNT, or "15" => "actions under way at once";
+    "max_concurrent": COUNT, or "15" => "actions in flight at once";
     "color": FieldShape::Choice(Color::VARIANTS), or "\"auto\"" => "when output has colour";
-    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
-    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
-    "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
-    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
-    "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
-    "keep_runs": COUNT => "records of runs that are kept, of all suites together";
-    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "what programs are kept from that say nothing themselves";
+    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "the most US dollars a run may spend";
+    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "the most calls a run may make";
+    "max_requests_per_minute": COUNT => "the most requests to each endpoint in a minute, where the suite sets none";
+    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the most tokens of each endpoint in a minute, where the suite sets none";
+    "max_identical_failures": COUNT, or "10" => "identical failures in a row that disable an endpoint for the run";
+    "keep_runs": COUNT => "records of runs to keep, of all suites together; if absent, 20 of each suite";
+    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "the sandbox of programs, where neither they nor their suite set one";
+];
+
+static HISTORY: Section = section!["`[history]`",
+    "keep": FieldShape::Truth => "whether runs add a line to `cache/NAME.history.jsonl`; if absent, only where that file is";
 ];
 
 static PRICE: Section = section!["a price",
-    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
-    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
+    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens sent";
+    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens received";
 ];
 
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
@@ -123,6 +130,10 @@ fn workspace(entries: &[YamlEntry], findings: &Findings) -> Workspace {
         workspace.keep_runs = run.whole("keep_runs");
         workspace.sandbox = run.variant("sandbox");
         run.finish();
+    }
+    if let Some(history) = fields.take("history").and_then(|history| history.fields(&HISTORY)) {
+        workspace.keep_history = history.truth("keep");
+        history.finish();
     }
     if let Some(field) = fields.take("prices") {
         workspace.prices = read_prices(field);
@@ -230,12 +241,13 @@ mod tests {
                 },
             ),
             (
-                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100\nsandbox = \"auto\"",
+                "[run]\nmax_requests_per_minute = 60\nmax_tokens_per_minute = 9_000_000_000\nmax_identical_failures = 1\nkeep_runs = 100\nsandbox = \"auto\"\n[history]\nkeep = true",
                 Workspace {
                     max_requests_per_minute: Some(60),
                     max_tokens_per_minute: Some(9_000_000_000),
                     max_identical_failures: Some(1),
                     keep_runs: Some(100),
+                    keep_history: Some(true),
                     sandbox: Some(SandboxKind::Auto),
                     ..Workspace::default()
                 },
@@ -360,7 +372,7 @@ mod tests {
         2 | api_key = "**************"
           | ^^^^^^^
           |
-          = help: known fields: `cache`, `run`, `prices`
+          = help: known fields: `cache`, `run`, `history`, `prices`
         "##);
     }
 
@@ -371,9 +383,9 @@ mod tests {
          --> root/evalrs.toml:1:9
           |
         1 | [prices.a]
-          |         ^ a number of US dollars a million tokens, 0 or more
+          |         ^ a number of US dollars per million tokens, 0 or more
 
-        error: `input` must be a number of US dollars a million tokens, 0 or more
+        error: `input` must be a number of US dollars per million tokens, 0 or more
          --> root/evalrs.toml:2:9
           |
         2 | input = -1
@@ -387,7 +399,7 @@ mod tests {
           |
           = help: did you mean `output`?
 
-        error: `input` must be a number of US dollars a million tokens, 0 or more
+        error: `input` must be a number of US dollars per million tokens, 0 or more
          --> root/evalrs.toml:5:9
           |
         5 | input = inf

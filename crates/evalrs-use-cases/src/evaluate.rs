@@ -16,6 +16,7 @@ use super::context::SuiteContext;
 use super::header::header;
 use super::holdout;
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use super::records::record;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
 use super::run_history::{HistoryEntry, Questions, remember};
@@ -45,8 +46,9 @@ use evalrs_metrics::results::report::Report;
 use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::usage::target_lines;
-use evalrs_report::{Audience, ReportOptions, ReportedRun};
-use evalrs_store::record::{self, RunFacts};
+use evalrs_report::{Audience, ReportedRun};
+use evalrs_store::record::read::PastRun;
+use evalrs_store::record::{RunFacts, last_id, run_id as run_id_after};
 use evalrs_system::System;
 
 /// Who follows an evaluation, and may stop it.
@@ -88,8 +90,7 @@ pub fn evaluate_within(
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let rollup = args.rollup.as_ref().map(|path| RollupFile::read(path, &loaded, console));
     let rollup = rollup.transpose()?;
-    let options =
-        ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
+    let options = args.report_options(console.screen(), rollup.is_some());
     let mut reports = Reports::new(args.format, options, console.system);
     let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref(), used };
     let cache_dirs: BTreeSet<String> =
@@ -153,7 +154,7 @@ fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
     let message = match (&args.output, args.format) {
         _ if !several => return Ok(()),
         (Some(output), _) => {
-            format!("`--output {output}` would hold the record of the last suite alone")
+            format!("`--output {output}` would keep the record of the last suite only")
         }
         (None, format) if !format.joins_suites && args.rollup.is_none() => {
             format!("`--format {}` is one document, for one suite", format.name)
@@ -164,14 +165,14 @@ fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
     Err(Error::plain(message, hint))
 }
 
-/// Without its gate a run passes whatever it finds, so that is said.
+/// Without its gate a run passes whatever it finds, so there is a warning.
 fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
     if gate_rule(&session.db, session.root).is_none() {
         let rule = evalrs_metrics::gate::rule(gate);
         writeln!(
             err,
-            "note: the gate `{rule}` is left out: it needs graders that --grader leaves out"
+            "note: the gate `{rule}` is skipped: it needs graders that --grader excludes"
         )?;
     }
     Ok(())
@@ -193,6 +194,7 @@ fn run_one(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let SuiteRun { args, watched, suite, surroundings } = *one;
+    let against = against(args, surroundings, session, console)?;
     let started = console.system.now();
     let clock = console.system.elapsed();
     let settings = settings(one, session, done.used);
@@ -245,13 +247,15 @@ fn run_one(
     .with_asked(&settled.asked);
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
-    let recorded = write_record(args, &ended, &questions, console.system);
+    let recorded = write_record(args, &ended, against.as_ref(), &questions, console.system);
     warn(&settled, console.err)?;
     if recorded.is_ok() {
         add_to_history(args, &ended, &questions, console)?;
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned().flatten());
+    let kept = recorded.as_ref().ok();
+    let facts = RunFacts { moved: kept.and_then(|kept| kept.moved.clone()), ..facts };
+    let shown = process_facts(&facts, Some(seconds), kept.and_then(|kept| kept.folder.clone()));
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
@@ -262,6 +266,26 @@ fn run_one(
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
+}
+
+/// The run that the command line names to compare with.
+fn against(
+    args: &EvaluateArgs,
+    surroundings: &SuiteContext,
+    session: &Session,
+    console: &Console<'_>,
+) -> Result<Option<PastRun>, Error> {
+    let Some(run) = &args.against else { return Ok(None) };
+    let past = record(run, &surroundings.records(), console)?;
+    let suite = session.suite().map_or("", |suite| suite.name.as_str());
+    if past.header.suite != suite {
+        let other = sanitize(&past.header.suite);
+        return Err(Error::plain(
+            format!("`{}` is a run of `{other}`, not of `{}`", sanitize(run), sanitize(suite)),
+            "name a run of this suite",
+        ));
+    }
+    Ok(Some(past))
 }
 
 fn add_report(
@@ -305,8 +329,8 @@ fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String
     if let Some(watched) = one.watched {
         return watched.id.clone();
     }
-    let last = record::last_id(system, &one.surroundings.records());
-    record::run_id(started, last.as_deref())
+    let last = last_id(system, &one.surroundings.records());
+    run_id_after(started, last.as_deref())
 }
 
 /// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
@@ -324,7 +348,7 @@ fn add_to_history(
     })
 }
 
-/// What is asked for, within what is left of the limits of the command.
+/// The limits of a suite, within the rest of those of the command.
 fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Settings {
     let args = one.args;
     let settings = one.surroundings.settings(&args.limits, session.suite());
@@ -379,7 +403,7 @@ fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
     settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
 }
 
-/// What a run tells in which nothing is graded.
+/// The report of a run that grades nothing.
 fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     warn(settled, console.err)?;
     let Some(tally) = settled.conversations else {
@@ -430,13 +454,13 @@ fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
         let judgments = count(settled.in_vain.len(), "judgment");
         writeln!(
             err,
-            "error: {judgments} could not be refreshed, so what is stored stays: {message}"
+            "error: {judgments} could not be refreshed, so the cached ones stay: {message}"
         )?;
     }
     if let Some(error) = &settled.write_error {
         writeln!(
             err,
-            "error: {error}; asking was stopped, because what cannot be kept would be paid for again"
+            "error: {error}; calls were stopped, because results that cannot be stored would be paid for again"
         )?;
     }
     if settled.replayed_failures > 0 {
@@ -449,11 +473,11 @@ fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
     if settled.out_of_budget {
         writeln!(
             err,
-            "stopped: the budget is used up; a rerun with a larger one asks for the rest"
+            "stopped: the budget is used up; a rerun with a larger budget makes the remaining calls"
         )?;
     }
     if settled.interrupted {
-        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
+        writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
     }
     Ok(())
 }

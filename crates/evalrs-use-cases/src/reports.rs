@@ -197,7 +197,7 @@ pub(crate) fn write_letta(
     record::letta::write(system, output, &record)
 }
 
-/// What the process tells about its run; `report` says where all results stand.
+/// The report of the process about its run; `report` is the place of all results.
 pub(crate) fn process_facts(
     facts: &RunFacts,
     seconds: Option<f64>,
@@ -217,6 +217,7 @@ pub(crate) fn process_facts(
         seconds,
         ended: ended(&facts.finished),
         report,
+        moved: facts.moved.clone(),
         ending: RunEnding {
             code: facts.exit_code,
             out_of_budget: facts.out_of_budget,

@@ -39,7 +39,7 @@ pub fn name_of(
     suite_name(path, &SuiteFiles { surroundings, system }).ok_or_else(|| {
         Error::plain(
             format!("`{}` is not a suite that can be read", sanitize(path)),
-            format!("`evalrs validate {}` says what is wrong", sanitize(path)),
+            format!("`evalrs validate {}` shows the problems", sanitize(path)),
         )
     })
 }
@@ -48,12 +48,10 @@ pub fn name_of(
 pub struct FoundHistory {
     /// The name of the suite.
     pub name: String,
-    /// The file.
-    pub path: String,
     /// The runs, and what slid: what `--json` prints.
     pub report: HistoryReport,
     /// That some lines cannot be read.
-    pub warning: Option<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Reads what is known of the runs of the suite at `suite`. Asks nothing and writes nothing.
@@ -74,19 +72,28 @@ pub fn history_named(
     surroundings: &SuiteContext,
     system: &dyn System,
 ) -> FoundHistory {
-    let path = history_file(name, surroundings);
-    let history = RunHistory::read(system, &path, place);
+    let files = history_files(name, surroundings, system);
+    let history = RunHistory::read(system, &files, place);
     let slides = slides(system, &surroundings.records(), &history.lines);
     let mut runs = runs_of_lines(&history.lines);
     name_settings(system, &surroundings.records(), &history.lines, &mut runs);
     let report = HistoryReport { runs, slides };
-    let warning = history.warning(&path);
-    FoundHistory { name: name.to_owned(), path, report, warning }
+    let warnings = history.warnings().collect();
+    FoundHistory { name: name.to_owned(), report, warnings }
 }
 
-/// The file of the suite that calls itself `name`.
-pub fn history_file(name: &str, surroundings: &SuiteContext) -> String {
-    join(&surroundings.committed_dir, &format!("{}.history.jsonl", file_name(name)))
+/// The files of the suite that calls itself `name`: beside its committed judgments, and among the records of this machine. Runs
+/// add to the first, and both are read: a clone stays clean until `[history] keep = true` or the file asks for more.
+pub fn history_files(name: &str, surroundings: &SuiteContext, system: &dyn System) -> [String; 2] {
+    let file = format!("{}.history.jsonl", file_name(name));
+    let committed = join(&surroundings.committed_dir, &file);
+    let local = join(&surroundings.records(), &file);
+    let is_kept = surroundings.workspace.keep_history;
+    if is_kept.unwrap_or_else(|| system.stamp(&committed).is_some()) {
+        [committed, local]
+    } else {
+        [local, committed]
+    }
 }
 
 /// A run that may become a line.
@@ -137,14 +144,14 @@ pub(super) fn remember(
         target: target(session),
         cost,
     };
-    append(system, &history_file(&suite.name, surroundings), &line)
+    append(system, &history_files(&suite.name, surroundings, system), &line)
 }
 
-/// What was asked, each question once and in any order, whatever came of it: put down while results pass by.
+/// The prompts, each once and in any order, whatever their outcome: noted while results pass by.
 pub(super) struct Questions {
     /// Whether the run may be added to a history.
     are_wanted: bool,
-    /// The digest of all of them, once results were read to their end, or an earlier run is known to have asked the same.
+    /// The digest of all of them, once results were read to their end, or an earlier run is known to have the same.
     asked: RefCell<Option<String>>,
 }
 

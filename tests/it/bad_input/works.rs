@@ -444,7 +444,7 @@ fn ids_that_look_like_paths_write_nothing_elsewhere() {
     files(&space.path(""), &mut found);
     found.retain(|path| !path.contains("/.evalrs/"));
     found.sort();
-    assert_eq!(found, ["w/x/cache/bad.history.jsonl", "w/x/data.jsonl", "w/x/suite.yaml"]);
+    assert_eq!(found, ["w/x/data.jsonl", "w/x/suite.yaml"]);
 }
 
 /// The files under a folder, relative to it.

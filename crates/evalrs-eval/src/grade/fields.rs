@@ -24,17 +24,17 @@ pub(super) const EQUALS_FIELD: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EqualsField {
-    /// Where the field stands in the row: a dotted path.
+    /// The dotted path of the field in the row.
     #[schemars(length(min = 1))]
     path: String,
-    /// Where the field stands that it is compared with; without it the submission is.
+    /// The dotted path of the field to compare with it; the submission if absent.
     #[serde(default)]
     #[schemars(length(min = 1))]
     other: Option<String>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
-    /// Whether runs of white space count as one space.
+    /// Whether runs of white space are one space.
     #[serde(default)]
     normalize_whitespace: bool,
 }
@@ -82,7 +82,7 @@ pub(super) fn without_row(path: &str) -> &str {
     path.strip_prefix("row.").unwrap_or(path)
 }
 
-/// What stands at `path` of the row, or the grade where nothing does.
+/// The value at `path` of the row, or the grade if there is none.
 fn field(subject: &Subject<'_>, path: &str) -> Result<Value, Grade> {
     let found = subject.row.get(path).filter(|value| !value.is_null());
     found.ok_or_else(|| Grade::failed("no_field", format!("the row has no `{path}`")))

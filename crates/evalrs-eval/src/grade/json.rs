@@ -31,16 +31,16 @@ pub(super) fn json_of(written: &str) -> Result<Value, Grade> {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct JsonMatch {
-    /// Keys that are not compared, wherever they stand.
+    /// Keys to ignore, at any depth.
     pub(super) ignore_keys: Vec<String>,
     /// Whether objects of the submission may have further keys.
     pub(super) subset: bool,
-    /// How far apart two numbers may be.
+    /// The greatest difference of two numbers.
     #[schemars(range(min = 0))]
     pub(super) numeric_tolerance: f64,
-    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    /// Whether the whole submission must be JSON; else a fenced block in it is enough.
     pub whole: bool,
-    /// Whether the ground truth is a list of values, each of which is accepted. Texts in it are JSON.
+    /// Whether the ground truth is a list of accepted values. Texts in it are JSON.
     pub alternatives: bool,
 }
 
@@ -84,7 +84,7 @@ impl JsonMatch {
         }))
     }
 
-    /// The first place where `found` is not `expected`, and what stands there.
+    /// The first place where `found` differs from `expected`, and its value.
     pub(super) fn difference(&self, expected: &Value, found: &Value) -> Option<String> {
         let mut path = String::new();
         let (expected, found) = self.differ(expected, found, &mut path)?;
@@ -150,7 +150,7 @@ impl JsonMatch {
 pub(super) const IS_JSON: GraderInfo = GraderInfo {
     id: "is_json",
     name: "Is JSON",
-    description: "The submission is JSON; `json_schema` says what it is to hold.",
+    description: "The submission is JSON, alone or in a fenced block; `json_schema` checks its content.",
     ..GraderInfo::of::<IsJson>()
 };
 
@@ -158,7 +158,7 @@ pub(super) const IS_JSON: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct IsJson {
-    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    /// Whether the whole submission must be JSON; else a fenced block in it is enough.
     whole: bool,
 }
 
@@ -185,7 +185,7 @@ pub(super) fn parse_as(text: &str, whole: bool) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(of_block)
 }
 
-/// What stands in the last pair of Markdown fences, without the line of the opening one.
+/// The text in the last pair of Markdown fences, without the line of the opening one.
 fn last_block(text: &str) -> Option<&str> {
     let close = text.rfind("```")?;
     let before = text.get(..close)?;

@@ -23,7 +23,7 @@ const SHOWN_NAMES: usize = 5;
 pub(super) const TOOL_CALLED: GraderInfo = GraderInfo {
     id: "tool_called",
     name: "Tool called",
-    description: "The target called a tool, or each of several, as often as wanted.",
+    description: "The target called a tool, or each of several, within a number of calls.",
     reads_trajectory: true,
     ..GraderInfo::of::<ToolCalled>()
 };
@@ -38,7 +38,7 @@ struct ToolCalled {
     /// Several tools: each must have been called.
     #[schemars(length(min = 1))]
     names: Option<Vec<String>>,
-    /// Arguments a call must have to count; it may have more.
+    /// Arguments that a call must have to count; it may have more.
     args: Map<String, Value>,
     /// The least number of calls; 1, or 0 if `max` is 0.
     min: Option<usize>,
@@ -167,7 +167,7 @@ pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoToolErrors {
-    /// A Python pattern: an answer in which it matches somewhere is an error too, whatever the recording says of the call.
+    /// A Python pattern: an answer of a tool that it matches somewhere is an error too, even if the record marks none.
     #[serde(default)]
     pattern: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! The history of a suite on disk: `<suite>.history.jsonl` beside the judgments that are committed, a line a run.
+//! The history of a suite on disk, a line a run: `<suite>.history.jsonl` beside the committed judgments where a workspace keeps
+//! one, else among the records of this machine.
 //!
 //! A line is added at the end in one write, so that processes at the same time lose none. Git merges such files line by
 //! line, in any order: readers sort. What cannot be read is passed over, said, and left where it is.
@@ -27,59 +28,75 @@ const MAX_LINE: usize = 4 << 20;
 pub struct RunHistory {
     /// The lines, the oldest first.
     pub lines: Vec<HistoryLine>,
-    /// Lines that cannot be read.
-    pub broken: usize,
-    /// Whether the last line of the file may have no end.
-    is_torn: bool,
+    /// The files with lines that cannot be read, with the number of these.
+    broken: Vec<(String, usize)>,
+    /// The files whose last line has no end, so that another one cannot follow it.
+    torn: Vec<String>,
 }
 
 impl RunHistory {
-    /// Reads the lines of `suite` from the file at `path`; none where there is no such file.
-    pub fn read(system: &dyn System, path: &str, suite: &str) -> Self {
+    /// Reads the lines of `suite` from files, of which some may not be there.
+    pub fn read(system: &dyn System, files: &[String], suite: &str) -> Self {
         let mut history = Self::default();
-        let Ok(file) = system.open(path) else { return history };
-        let mut lines = LineReader::new(file, MAX_LINE);
-        loop {
-            let line = match lines.next_line() {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
-                Err(_) => {
-                    history.broken += 1;
-                    break;
-                }
-            };
-            history.is_torn = !matches!(line, RecordLine::Whole(_));
-            let line = line.bytes().and_then(|bytes| json_exact::from_slice(bytes).ok());
-            match line.filter(|line: &HistoryLine| line.format == HISTORY_FORMAT) {
-                Some(line) if line.suite == suite => history.lines.push(line),
-                Some(_) => {}
-                None => history.broken += 1,
-            }
+        for path in files {
+            history.add_file(system, path, suite);
         }
         history
             .lines
             .sort_by(|left, right| (&left.started, &left.id).cmp(&(&right.started, &right.id)));
-        // Both sides of a merge may have it.
+        // Both sides of a merge may have it, and both files where somebody copied one.
         let mut known = BTreeSet::new();
         history.lines.retain(|line| known.insert(line.id.clone()));
         history
     }
 
-    /// What could not be read, a sentence.
-    pub fn warning(&self, path: &str) -> Option<String> {
-        let lines = count(self.broken, "line");
-        (self.broken > 0)
-            .then(|| format!("{lines} of `{path}` cannot be read and stay as they are"))
+    fn add_file(&mut self, system: &dyn System, path: &str, suite: &str) {
+        let Ok(file) = system.open(path) else { return };
+        let mut lines = LineReader::new(file, MAX_LINE);
+        let mut broken = 0;
+        let mut is_torn = false;
+        loop {
+            let line = match lines.next_line() {
+                Ok(Some(line)) => line,
+                Ok(None) => break,
+                Err(_) => {
+                    broken += 1;
+                    break;
+                }
+            };
+            is_torn = !matches!(line, RecordLine::Whole(_));
+            let line = line.bytes().and_then(|bytes| json_exact::from_slice(bytes).ok());
+            match line.filter(|line: &HistoryLine| line.format == HISTORY_FORMAT) {
+                Some(line) if line.suite == suite => self.lines.push(line),
+                Some(_) => {}
+                None => broken += 1,
+            }
+        }
+        if broken > 0 {
+            self.broken.push((path.to_owned(), broken));
+        }
+        if is_torn {
+            self.torn.push(path.to_owned());
+        }
+    }
+
+    /// What could not be read, a sentence a file.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.broken.iter().map(|(path, broken)| {
+            let lines = count(*broken, "line");
+            format!("{lines} of `{path}` cannot be read and stay as they are")
+        })
     }
 }
 
-/// Adds a run to the file at `path`, unless it says no more than the last one there.
-pub fn append(system: &dyn System, path: &str, line: &HistoryLine) -> io::Result<()> {
-    let history = RunHistory::read(system, path, &line.suite);
+/// Adds a run to the first of the files, unless it repeats the last one in any of them.
+pub fn append(system: &dyn System, files: &[String], line: &HistoryLine) -> io::Result<()> {
+    let Some(path) = files.first() else { return Ok(()) };
+    let history = RunHistory::read(system, files, &line.suite);
     if history.lines.last().is_some_and(|last| !says_more(last, line)) {
         return Ok(());
     }
-    let gap = if history.is_torn { "\n" } else { "" };
+    let gap = if history.torn.contains(path) { "\n" } else { "" };
     let text = serde_json::to_string(line)?;
     system.append(path, format!("{gap}{text}\n").as_bytes())
 }
@@ -177,6 +194,11 @@ mod tests {
     use evalrs_system::memory::MemorySystem;
 
     const PATH: &str = "cache/s.history.jsonl";
+    const OTHER: &str = ".evalrs/s.history.jsonl";
+
+    fn files() -> [String; 2] {
+        [PATH, OTHER].map(str::to_owned)
+    }
 
     fn line(id: &str, started: &str, mean: f64) -> HistoryLine {
         let metric = HistoryMetric {
@@ -201,8 +223,9 @@ mod tests {
     }
 
     fn ids(system: &MemorySystem, suite: &str) -> (Vec<String>, usize) {
-        let history = RunHistory::read(system, PATH, suite);
-        (history.lines.into_iter().map(|line| line.id).collect(), history.broken)
+        let history = RunHistory::read(system, &files(), suite);
+        let broken = history.broken.iter().map(|(_, broken)| broken).sum();
+        (history.lines.into_iter().map(|line| line.id).collect(), broken)
     }
 
     #[test]
@@ -212,11 +235,11 @@ mod tests {
         for (id, started, mean) in
             [("a", "1", 0.1), ("b", "2", third), ("c", "3", third), ("d", "4", 0.1)]
         {
-            append(&system, PATH, &line(id, started, mean)).unwrap();
+            append(&system, &files(), &line(id, started, mean)).unwrap();
         }
         assert_eq!(ids(&system, "s.yaml").0, ["a", "b", "d"]);
         let other = HistoryLine { suite: "t.yaml".to_owned(), ..line("e", "5", 0.1) };
-        append(&system, PATH, &other).unwrap();
+        append(&system, &files(), &other).unwrap();
         assert_eq!((ids(&system, "s.yaml").0.len(), ids(&system, "t.yaml").0.len()), (3, 1));
     }
 
@@ -233,7 +256,7 @@ mod tests {
         );
         system.set(PATH, &held);
         assert_eq!(ids(&system, "s.yaml"), (vec!["a".to_owned(), "b".to_owned()], 3));
-        append(&system, PATH, &line("c", "3", 0.6)).unwrap();
+        append(&system, &files(), &line("c", "3", 0.6)).unwrap();
         assert_eq!(ids(&system, "s.yaml").0, ["a", "b", "c"]);
         let bytes = system.read(PATH).into_bytes().unwrap();
         assert!(String::from_utf8(bytes).unwrap().starts_with(&held));

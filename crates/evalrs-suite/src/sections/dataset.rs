@@ -16,13 +16,13 @@ use evalrs_model::spec::{
 
 pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "a file, a folder, an archive, or a pattern of files";
-    "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
-    "records": Text => "the path to the list or mapping of records inside a JSON or YAML file";
-    "sample": Choice(SampleUnit::VARIANTS), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
-    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "where trials get their numbers from: the `trial` of rows, or the order of those of one sample and model";
-    "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
-    "where": Text => "which rows count: a condition such as `not improper and 'refund' in tags`";
-    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
+    "format": Choice(&names(&DATASET_FORMATS)) => "the format, where the names of files do not show it";
+    "records": Text => "the path to the list or mapping of records inside a JSON or YAML file; `.` is the file itself";
+    "sample": Choice(SampleUnit::VARIANTS), or "\"record\"" => "what one sample is: a record, a file, or all files of a folder";
+    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "where trial numbers come from: the `trial` of each row, or the order of the rows of one sample and model";
+    "fields": Mapping(&ROW) => "the dotted path of each field in a row";
+    "where": Text => "a filter: the rows to grade, such as `not improper and 'refund' in tags`";
+    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "whether a row without an answer is an error, or an empty answer";
 ];
 
 /// Our names for what a row holds, each of which may stand under another path.
@@ -31,32 +31,32 @@ pub(crate) static ROW: Section = Section::new(
     &[
         ROW_PATHS,
         fields![
-            "outputs": MapOf(&Text) => "the answers of several models in one row, by model";
+            "outputs": MapOf(&Text) => "model → the path of its answer: several answers in one row";
         ],
     ],
 );
 
 /// The fields of [`ROW`] that are one path each.
 pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
-    "id": Text => "the sample's id";
-    "input": Text => "what the agent was given";
-    "ground_truth": Text => "the reference answer";
+    "id": Text => "the sample's id, text or an integer; derived from the row if absent";
+    "input": Text => "what the agent received: text, a number, a list of turns, or chat messages; required only if a grader reads it";
+    "ground_truth": Text => "the reference answer: text, or a list with one entry per turn; `one_of`, `starts_with` and `json_match` take other lists";
     "reference": Text => "kept for programs that grade";
-    "output": Text => "what the agent answered";
-    "trajectory": Text => "everything it did";
-    "messages": Text => "everything it did, as messages";
+    "output": Text => "the agent's answer: text, or an object, which is graded as its JSON; required only if a grader reads it";
+    "trajectory": Text => "the same as `messages`";
+    "messages": Text => "everything the agent did, as messages";
     "metadata": Text => "anything";
-    "tags": Text => "a list of texts";
-    "rubric": Text => "a rubric of its own";
-    "rubric_path": Text => "a file that holds one";
-    "rubric_vars": Text => "values for placeholders of rubrics";
+    "tags": Text => "a list of texts; in CSV, separated by commas";
+    "rubric": Text => "the row's own rubric, which replaces the grader's";
+    "rubric_path": Text => "a file with the row's own rubric; a row has `rubric` or `rubric_path`";
+    "rubric_vars": Text => "values for placeholders in rubrics";
     "extra_vars": Text => "kept for the agent";
     "agent_args": Text => "kept for the agent";
-    "trial": Text => "which repetition of the sample it is";
-    "model": Text => "which model was run";
-    "agent_state": Text => "the state the agent was left in";
-    "label": AnyOf(&[Text, MapOf(&Text)]) => "what a person says of the answer, or of each of the `outputs`";
-    "graders": Text => "the names of the graders that the row is for; all if absent";
+    "trial": Text => "the repetition of the sample, from 0";
+    "model": Text => "the model that answered";
+    "agent_state": Text => "the agent's final state (Letta)";
+    "label": AnyOf(&[Text, MapOf(&Text)]) => "a human label of the answer, or one for each of the `outputs`";
+    "graders": Text => "the names of the graders for the row; all if absent, and `graders: none` ignores such a field";
 ];
 
 /// Endings of the names of archives, whose members are files of a dataset.
@@ -104,7 +104,7 @@ fn check_records(records: Field<'_>, dataset: Option<&DatasetSpec>, sample: Samp
     }
 }
 
-/// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
+/// The files that `path` names, and how they are cut into rows, if that is set or their names show it.
 fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
     let joined = path.path()?;
     let written = path.text()?;
@@ -121,7 +121,7 @@ fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
         None if shown.is_some() || may_be_many(written) => shown,
         None => {
             let hint = "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`";
-            return path.refuse("the dataset's format does not show in its name", hint);
+            return path.refuse("the dataset's name does not show its format", hint);
         }
     };
     Some(DatasetSpec { folder, format, ..DatasetSpec::file(joined, DatasetFormat::Jsonl) })

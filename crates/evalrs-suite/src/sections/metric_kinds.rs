@@ -13,27 +13,27 @@ use evalrs_model::spec::{
 
 /// A number over all results.
 pub(crate) static METRIC: Section = section!["a metric",
-    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "for example `kind: macro` and `by: tags`" => "which number it is";
-    "of": Text => "a grader, `GRADER.pass`, `GRADER.submission`, `labels.GRADER` or `row.PATH`; the only grader if absent";
-    "model": Text => "of which model; of all if absent";
-    "against": Texts => "what that is compared with: the same, `labels`, or `model.NAME`";
-    "by": Texts => "groups: `tags`, `model`, `sample` or `row.PATH`; several are groups of groups, the outermost first";
-    "within": Text => "the number is the mean over groups of the metric in each: `row.PATH`, `tags`, `model` or `sample`";
-    "groups": MapOf(&Texts) => "group → the values of the innermost dimension that are of it";
+    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "for example `kind: macro` and `by: tags`" => "the kind of number";
+    "of": Text => "the series: a grader, `GRADER.pass`, `GRADER.submission`, `labels.GRADER` or `row.PATH`; the only grader if absent";
+    "model": Text => "only results of this model; all if absent";
+    "against": Texts => "the other series: the same forms, `labels`, or `model.NAME`";
+    "by": Texts => "groups: `tags`, `model`, `sample` or `row.PATH`; a list nests groups, the outermost first";
+    "within": Text => "computes the metric in each group, then takes the mean over groups: `row.PATH`, `tags`, `model` or `sample`";
+    "groups": MapOf(&Texts) => "group → the values of the innermost dimension that belong to it";
     "metric": Choice(&names(&INNER)), or "\"mean\"" => "what is averaged over groups";
-    "weight": Text => "the weight of a result in its row: `row.PATH`";
-    "class": AnyOf(&[Text, FINITE, Truth]) => "the class that precision, recall and F1 are of, or that is positive; what passes if absent";
-    "average": Choice(WrittenAverage::VARIANTS) => "over all classes: each alike, each result alike, or by their size";
-    "weights": Choice(&names(&KAPPA_WEIGHTS)), or "\"none\"" => "what a disagreement weighs in `kappa`";
-    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "what differences mean to `krippendorff_alpha`";
-    "k": Whole(1, 100_000, "a whole number of at least 1") => "trials, of `pass_at` and `pass_hat`";
-    "bins": Whole(1, 1_000, "a whole number from 1 to 1000"), or "10" => "bins of `ece`";
-    "scale": Choice(&names(&SCALES)), or "\"unit\"" => "whether scores are told from 0 to 1, or on the scale of their grader";
-    "map": MapOf(&AnyOf(&[Text, FINITE, Truth])) => "what values of fields mean: as written → as read, such as {A: pass, B: fail}";
-    "players": Texts => "the two fields of the row that name who is compared, of `bradley_terry`; the models if absent";
-    "length": Text => "where the length of the answer stands, of `length_controlled_win_rate`; what was submitted if absent";
-    "baseline_length": Text => "where that of the baseline's stands: a number, or the text";
-    "difficulty": Text => "where the difficulty of the task stands";
+    "weight": Text => "the weight of a result, from its row: `row.PATH`";
+    "class": AnyOf(&[Text, FINITE, Truth]) => "the class for `precision`, `recall` and `f1`, or the positive class; passing if absent";
+    "average": Choice(WrittenAverage::VARIANTS) => "the mean over all classes: each class alike, each result alike, or by the size of classes";
+    "weights": Choice(&names(&KAPPA_WEIGHTS)), or "\"none\"" => "the weight of a disagreement in `kappa`";
+    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "the level of measurement of `krippendorff_alpha`";
+    "k": Whole(1, 100_000, "a whole number of at least 1") => "the number of trials of `pass_at` and `pass_hat`";
+    "bins": Whole(1, 1_000, "a whole number from 1 to 1000"), or "10" => "the bins of `ece`";
+    "scale": Choice(&names(&SCALES)), or "\"unit\"" => "`unit` has scores from 0 to 1, `native` on the scale of their grader";
+    "map": MapOf(&AnyOf(&[Text, FINITE, Truth])) => "written value → value of a field of the row, such as `{A: pass, B: fail}`";
+    "players": Texts => "the two fields of the row that name the players of `bradley_terry`; the models if absent";
+    "length": Text => "the field with the length of the answer, for `length_controlled_win_rate`; the length of the submission if absent";
+    "baseline_length": Text => "the field with the baseline's length: a number, or the text";
+    "difficulty": Text => "the field with the difficulty of the task";
 ];
 
 /// The kinds by name. What they need beside is read where they are made.
