@@ -153,7 +153,7 @@ fn a_frozen_run_says_that_a_judgment_has_an_earlier_key_version() {
     empty [trial 0]  polite  0.000  Empty submission - extractor found no content
 
     6 grades could not be made
-    5 ×  not_stored  its judgment is stored under an earlier key version, and…  first one polite
+    5 ×  not_stored  its judgment is cached under an earlier key version, and…  first one polite
     1 ×  compare_to  the recorded run has no submission of this sample          first line 7 (e2c331973…
 
     1 grade is 0.0 because there was nothing to grade
