@@ -13,7 +13,7 @@ use evalrs_system::System;
 /// How the names of our crates begin: `evalrs_engine`, which `EVALRS_LOG` may also call `evalrs::engine`.
 const CRATES: &str = "evalrs";
 
-/// Begins to write spans to standard error, as they end, if the environment or `verbosity` asks for it. An error says
+/// Begins to write spans to standard error, as they end, if the environment or `verbosity` requests it. An error says
 /// what `EVALRS_LOG` could be.
 pub fn start_log(verbosity: u8, system: &dyn System) -> Result<(), String> {
     let environment = system.environment();
@@ -28,7 +28,7 @@ pub fn start_log(verbosity: u8, system: &dyn System) -> Result<(), String> {
     Ok(())
 }
 
-/// The spans that are written: none if nobody asks for any.
+/// The spans that are written: none by default.
 fn log_targets(directives: &str, verbosity: u8) -> Result<Option<Targets>, String> {
     if directives.trim().is_empty() {
         return Ok((verbosity > 2).then(|| Targets::new().with_target(CRATES, LevelFilter::DEBUG)));

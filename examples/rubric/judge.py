@@ -3,8 +3,8 @@
 
     python3 examples/rubric/judge.py          # listens on http://127.0.0.1:8099/v1 until Ctrl-C
 
-It is no model. It looks for the words of the expected answer and for a friendly word, and says what it found: a stand-in whose
-verdicts make sense, so that the example can be followed without an API key.
+It is not a model. It looks for the words of the expected answer and for a friendly word, and names what it found. Where the rubric
+accepts a plain reply, a correct one needs no friendly word. So the example works without an API key, and its verdicts make sense.
 """
 
 import json
@@ -12,31 +12,33 @@ import re
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 FRIENDLY = re.compile(r"\b(good morning|welcome|thank you|of course|happy|whenever you like|see you)\b", re.IGNORECASE)
-
-
-def text_of(message, name):
-    """The text that the judge was shown between two tags."""
-    found = re.search(rf"<{name}-([0-9a-f]{{12}})>\n(.*?)\n</{name}-\1>", message, re.DOTALL)
-    return found.group(2) if found else ""
+FENCED = re.compile(r"<([\w-]+)-([0-9a-f]{12})>\n(.*?)\n</\1-\2>", re.DOTALL)
 
 
 def judged(message):
-    """Half a point for saying what is expected, half for a friendly word."""
-    reply = text_of(message, "submission")
-    expected = text_of(message, "ground-truth")
+    """Half a point for the expected answer, half for the tone."""
+    texts = {name: text for name, _, text in FENCED.findall(message)}
+    reply, expected = texts.get("submission", ""), texts.get("ground-truth", "")
+    takes_plain = "plain" in FENCED.sub("", message).lower()
     words = set(re.findall(r"\w+", reply.lower()))
-    missing = [word for word in re.findall(r"\w+", expected.lower()) if word not in words]
+    is_right = all(word in words for word in re.findall(r"\w+", expected.lower()))
     friendly = FRIENDLY.search(reply)
-    says = f"It says “{expected}”" if not missing else f"It does not say “{expected}”"
-    tone = f"is friendly: “{friendly.group()}”." if friendly else "has no friendly word."
-    link = "and" if (not missing) == bool(friendly) else "but"
-    return {"rationale": f"{says}, {link} {tone}", "score": (0 if missing else 0.5) + (0.5 if friendly else 0)}
+    content = f"It says “{expected}”" if is_right else f"It does not say “{expected}”"
+    if friendly:
+        tone = f"is friendly: “{friendly.group()}”."
+    elif takes_plain and is_right:
+        tone = "a plain reply is enough."
+    else:
+        tone = "has no friendly word."
+    is_polite = bool(friendly) or takes_plain and is_right
+    link = "and" if is_right == is_polite else "but"
+    return {"rationale": f"{content}, {link} {tone}", "score": (0.5 if is_right else 0) + (0.5 if is_polite else 0)}
 
 
 class Judge(BaseHTTPRequestHandler):
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        message = asked["messages"][-1]["content"]
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        message = request["messages"][-1]["content"]
         text = json.dumps(judged(message), ensure_ascii=False)
         reply = {
             "model": "scripted-judge",
@@ -55,4 +57,6 @@ class Judge(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    HTTPServer(("127.0.0.1", 8099), Judge).serve_forever()
+    server = HTTPServer(("127.0.0.1", 8099), Judge)
+    print("listening on http://127.0.0.1:8099/v1", flush=True)
+    server.serve_forever()

@@ -1,4 +1,4 @@
-"""`python -m evalrs`: the binary, in place of this process where that is possible."""
+"""`python -m evalrs`: the binary, instead of this process where possible."""
 
 import os
 import subprocess

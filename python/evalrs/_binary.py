@@ -1,4 +1,4 @@
-"""Finds the binary: evalrs itself. This package only starts it and reads what it writes."""
+"""Finds the evalrs binary. This package only starts it and reads its output."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def _beside_the_package():
 
 
 def binary() -> str:
-    """The path of the binary: what EVALRS_BINARY names, else the one that was installed with this package, else that of PATH."""
+    """The path of the binary: EVALRS_BINARY, else the one installed with this package, else the one on PATH."""
     named = os.environ.get(VARIABLE)
     if named:
         if not os.path.isfile(named):

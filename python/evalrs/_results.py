@@ -34,7 +34,7 @@ class Grade:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it waits for a judgment that is not stored and was not asked."""
+        """Whether it waits for a judgment that is not cached and whose judge was not called."""
         return self.error is not None and self.error.kind in PENDING
 
 
@@ -72,7 +72,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Gate:
-    """The rule that decides the exit code, and what became of it."""
+    """The rule that decides the exit code, and its result."""
 
     #: `passed`, `failed`, `undecided`, or `None` for a suite without a gate.
     status: Optional[str]
@@ -118,7 +118,7 @@ class Run:
         return [(result, grade) for result, grade in self.grades() if grade.error and not grade.is_pending]
 
     def pending(self) -> list[tuple[Result, Grade]]:
-        """The grades that wait for a judgment that is not stored."""
+        """The grades that wait for a judgment that is not cached."""
         return [(result, grade) for result, grade in self.grades() if grade.is_pending]
 
     def __getitem__(self, sample_id: str) -> Result:
@@ -148,7 +148,7 @@ def _grade(grader: str, members: Mapping[str, Any]) -> Grade:
 
 
 def _submissions(members: Mapping[str, Any]) -> Mapping[str, str]:
-    """A text for each grader: lines say once what most graders looked at."""
+    """A text for each grader: lines list once the text that most graders looked at."""
     graders = [*members["grades"], *(members.get("not_applicable") or {})]
     shared = {grader: members["submission"] for grader in graders if "submission" in members}
     return {**shared, **(members.get("submissions") or {})}

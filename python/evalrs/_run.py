@@ -16,7 +16,7 @@ _REPORTED = frozenset({0, 1, 3})
 
 
 class EvalrsError(Exception):
-    """evalrs could not evaluate. Its text is what evalrs says of that, with file, line and column."""
+    """evalrs could not evaluate. Its text is the message of evalrs, with file, line and column."""
 
     def __init__(self, command: list[str], exit_code: int, messages: str):
         super().__init__(messages.strip() or f"`{' '.join(command)}` exited with {exit_code}")
@@ -72,7 +72,7 @@ def run(
 ) -> Run:
     """Evaluates a suite: `evalrs run SUITE --format json`, whose flags the parameters are named after.
 
-    `frozen` replays what is stored and asks nothing, `offline` asks neither judges nor agents, `record=False` keeps no
+    `frozen` replays the cache and makes no calls, `offline` calls neither judges nor agents, `record=False` keeps no
     record of the run. `arguments` are further words of the command line. A failed gate is a result, not an exception;
     invalid files and wrong usage raise `EvalrsError`.
     """

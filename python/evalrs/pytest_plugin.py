@@ -1,7 +1,7 @@
 """`pytest --evalrs suite.yaml`: one test for each sample and grader, and one for the gate.
 
-Tests are collected with `evalrs run --frozen`, which asks nothing. The first test that runs evaluates the suite once, for all
-tests that are selected; with pytest-xdist one worker does so for all. What evalrs grades, stores and reports is its own doing.
+Tests are collected with `evalrs run --frozen`, which makes no calls. The first test that runs evaluates the suite once, for all
+tests that are selected; with pytest-xdist one worker does so for all. evalrs itself grades, caches and reports.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ def pytest_addoption(parser):
     group.addoption(
         "--evalrs-ask",
         action="store_true",
-        help="Ask judges and run agents for what is not stored. Without it such tests are skipped",
+        help="Call judges and run agents for results that are not cached. Without it such tests are skipped",
     )
     group.addoption(
         "--evalrs-max-cost",
         type=float,
         metavar="DOLLARS",
-        help="Stop asking before a suite has spent more than this; implies --evalrs-ask",
+        help="Stop before a suite has spent more than this; implies --evalrs-ask",
     )
     group.addoption(
         "--evalrs-frozen",
         action="store_true",
-        help="Only replay what is stored: run no program that grades either",
+        help="Only replay the cache: do not run grading programs either",
     )
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "evalrs(suite, grader): a test that evalrs makes of a suite")
+    config.addinivalue_line("markers", "evalrs(suite, grader): a test that evalrs makes from a suite")
     config.stash[_EVALUATIONS] = {}
     # A worker of pytest-xdist is handed the arguments of the controller.
     if hasattr(config, "workerinput"):
@@ -84,7 +84,7 @@ def _asks(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Tells a worker of pytest-xdist where all of them share what one has evaluated."""
+    """Gives a worker of pytest-xdist the folder where all of them share the evaluation of one."""
     if _SHARED not in node.config.stash:
         node.config.stash[_SHARED] = tempfile.mkdtemp(prefix="evalrs-pytest-")
     node.workerinput["evalrs_shared"] = node.config.stash[_SHARED]
@@ -229,7 +229,7 @@ class GradeItem(_Item):
             raise _Failed(f"`{self._suite_name()}` changed while it was tested: run pytest again")
         self.result, self.grade = result, result.grades[self.grader]
         if self.grade.is_pending:
-            hint = "" if _asks(self.config) else "; --evalrs-ask asks"
+            hint = "" if _asks(self.config) else "; --evalrs-ask makes the calls"
             pytest.skip(f"pending: {self.grade.error.message}{hint}")
         if self.grade.error:
             raise _Failed(self._told(f"{self.grade.error.kind}: {self.grade.error.message}"))
@@ -267,7 +267,7 @@ class GateItem(_Item):
         if gate.status == "undecided" and gate.lowest is not None:
             parts.append(f"between {gate.lowest:.3f} and {gate.highest:.3f}, depending on grades that are missing")
         if pending:
-            parts.append(f"pending: {pending}; `evalrs run {_word(self._suite_name())}` or --evalrs-ask asks for them")
+            parts.append(f"pending: {pending}; `evalrs run {_word(self._suite_name())}` or --evalrs-ask makes the calls")
         raise _Failed("\n".join(parts))
 
     def reportinfo(self):

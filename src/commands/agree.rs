@@ -44,7 +44,7 @@ pub(crate) fn agree(args: &AgreeArgs, console: &mut Console<'_>) -> Result<ExitS
         return Err(Error::plain(
             sanitize(&format!("no case has both `{}` and `{}`", args.one, args.other)),
             format!(
-                "{only_one} have only the first, {only_other} only the second; what no judge has answered yet counts as missing"
+                "{only_one} have only the first, {only_other} only the second; a missing judgment counts as missing"
             ),
         ));
     }
@@ -172,7 +172,7 @@ impl<'a> SideReader<'a> {
         Error::plain(
             sanitize(&format!("`{text}` is neither a grader nor `labels` nor `row.FIELD`{near}")),
             sanitize(&format!(
-                "the graders are `{names}`; behind one may stand `.pass`, `.submission` and `@MODEL`; B may be `model.NAME`"
+                "the graders are `{names}`; each takes the suffixes `.pass`, `.submission` and `@MODEL`; B may be `model.NAME`"
             )),
         )
     }
@@ -191,14 +191,14 @@ fn refuse_without_labels(
         }
         if disputed.is_empty() {
             return Err(Error::plain(
-                sanitize(&format!("there are no labels for `{name}`")),
+                sanitize(&format!("no labels for `{name}`")),
                 "`--labels FILE` names a file of labels; rows have them as `label`",
             ));
         }
-        let told = disputed_line(name, disputed, "`evalrs explain` tells who says what");
+        let told = disputed_line(name, disputed, "`evalrs explain` shows each label");
         return Err(Error::plain(
-            sanitize(&format!("people differ on everything that they labelled; {told}")),
-            "one more label settles a tie",
+            sanitize(&format!("reviewers disagree on every labelled case; {told}")),
+            "one more label breaks a tie",
         ));
     }
     Ok(())

@@ -36,8 +36,8 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     let reasons = unlike(&diff);
     if !args.force && !reasons.is_empty() {
         return Err(Error::plain(
-            sanitize(&format!("the two are not alike: {}", reasons.join("; "))),
-            "`--force` compares them all the same",
+            sanitize(&format!("the runs are not comparable: {}", reasons.join("; "))),
+            "`--force` compares them anyway",
         ));
     }
     let is_worse = args.fail_on_regression && mark_regressions(&mut diff, args.alpha);
@@ -77,7 +77,7 @@ fn models(side: &DiffSide, names: [&String; 2]) -> Result<[DiffSide; 2], Error> 
                 cases.filter_map(|case| case.name.model.as_deref()).collect();
             let hint = match Vec::from_iter(known).as_slice() {
                 [] => "its rows name no model".to_owned(),
-                known => format!("there is `{}`", known.join("`, `")),
+                known => format!("known: `{}`", known.join("`, `")),
             };
             let run = &side.name.run;
             Error::plain(sanitize(&format!("`{run}` has no results of `{name}`")), sanitize(&hint))
@@ -135,12 +135,12 @@ fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, E
         let suite = sanitize(&now.header.suite);
         Error::plain(
             format!("`{run}` is the only recorded run of the suite `{suite}`"),
-            "run it once more after an edit, then compare",
+            "rerun it after an edit, then compare",
         )
     })
 }
 
-/// Reads a side, and says what could not be read.
+/// Reads a side, and reports what could not be read.
 fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, Error> {
     let (past, save) = evaluation;
     let read = read_side(console.system, past, *save).map_err(|error| {
@@ -148,7 +148,7 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, 
         match error {
             SideError::WithoutResults => Error::plain(
                 format!("the record `{run}` has no results"),
-                format!("the run did not end; see `{}`", sanitize(&past.folder)),
+                format!("the run did not finish; see `{}`", sanitize(&past.folder)),
             ),
             SideError::NotASession => Error::plain(
                 format!("`{run}` is not a session of `watch`: it has no saves"),
@@ -159,7 +159,7 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, 
                     .map(|number| number.copied().unwrap_or_default());
                 Error::plain(
                     format!("the session `{run}` has no such save"),
-                    format!("there are {first} to {last}; -1 is the last"),
+                    format!("saves are {first} to {last}; -1 is the last"),
                 )
             }
         }
@@ -182,7 +182,7 @@ fn only_known_grader(args: &DiffArgs, sides: [&DiffSide; 2]) -> Result<(), Error
         }
     }
     Err(Error::plain(
-        sanitize(&format!("`--grader {wanted}` names no grader of the two")),
-        sanitize(&format!("there is `{}`", unique.join("`, `"))),
+        sanitize(&format!("neither run has a grader `{wanted}`")),
+        sanitize(&format!("known: `{}`", unique.join("`, `"))),
     ))
 }

@@ -81,7 +81,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     Ok(ExitStatus::Success)
 }
 
-/// The cases of the sample that are asked for, in dataset order.
+/// The selected cases of the sample, in dataset order.
 fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, Error> {
     let db = &session.db;
     let root = session.root;
@@ -105,8 +105,8 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, 
     });
     let there: Vec<String> = there.take(20).collect();
     Err(Error::plain(
-        format!("`{}` has no such trial or model", args.sample),
-        format!("there is {}", there.join(", ")),
+        format!("`{}` does not have that trial or model", args.sample),
+        format!("known: {}", there.join(", ")),
     ))
 }
 
@@ -116,7 +116,7 @@ fn named_run(named: &str, home: &str, system: &dyn System) -> Result<PastRun, Er
     let by_id = (!named.contains('/')).then(|| open(system, &recorded, named)).flatten();
     by_id.or_else(|| open(system, named, named)).ok_or_else(|| {
         Error::plain(
-            format!("there is no record of a run at `{named}`"),
+            format!("no record of a run at `{named}`"),
             format!("name a run of `{}`, or the folder of a record", runs_of(home)),
         )
     })

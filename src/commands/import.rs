@@ -35,7 +35,7 @@ pub(crate) fn import(
     if args.json {
         console.write_json(&report)?;
         if !report.has_suites() {
-            writeln!(console.err, "error: {NO_SUITE}; {} says why", sanitize(&report.path()))?;
+            writeln!(console.err, "error: {NO_SUITE}; see {}", sanitize(&report.path()))?;
         }
     } else {
         report
@@ -70,7 +70,7 @@ fn check_folder(args: &ImportSourceArgs, system: &dyn System) -> Result<(), Erro
     let output = args.output.as_str();
     let holds_files = system.list(non_empty(output)).is_some_and(|names| !names.is_empty());
     if holds_files && !args.force {
-        let message = format!("the folder `{output}` holds files already, and nothing was written");
+        let message = format!("the folder `{output}` already has files; nothing was written");
         return Err(Error::plain(message, "name another folder, or write over it with `--force`"));
     }
     Ok(())
@@ -87,8 +87,8 @@ fn check_links(
         let ends = file.path.match_indices('/').map(|(at, _)| at).chain([file.path.len()]);
         for path in ends.map(|end| join(&args.output, &file.path[..end])) {
             if seen.insert(path.clone()) && system.is_link(&path) {
-                let message = format!("`{path}` is a link, and nothing was written");
-                let hint = "an import writes nothing outside of its folder: remove the link, or name another folder";
+                let message = format!("`{path}` is a link; nothing was written");
+                let hint = "an import does not write outside its folder: remove the link, or name another folder";
                 return Err(Error::plain(message, hint));
             }
         }
@@ -100,10 +100,10 @@ fn check_links(
 fn chosen(args: &ImportSourceArgs, source: &ImportSource<'_>) -> Result<&'static Importer, Error> {
     match &args.from {
         Some(kind) => importer(kind)
-            .ok_or_else(|| Error::plain(format!("there is no kind of source `{kind}`"), kinds())),
+            .ok_or_else(|| Error::plain(format!("unknown kind of source `{kind}`"), kinds())),
         None => recognized(source).ok_or_else(|| {
-            let message = format!("cannot tell what `{}` is", args.source);
-            Error::plain(message, format!("say it with `--from KIND`; {}", kinds()))
+            let message = format!("cannot recognize `{}`", args.source);
+            Error::plain(message, format!("name its kind with `--from KIND`; {}", kinds()))
         }),
     }
 }

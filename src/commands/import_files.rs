@@ -1,4 +1,4 @@
-//! The files that an import may read: those below one folder, and no more than can be held.
+//! The files that an import may read: those below one folder, within a limit of memory.
 //!
 //! A configuration that somebody else wrote may name any file, and a link in its folder lead to any; what is read ends up in a
 //! dataset, which is then committed.
@@ -16,7 +16,7 @@ use evalrs_use_cases::context::whole;
 /// The most bytes of all files together.
 const MAX_BYTES: usize = 2 * 1024 * 1024 * 1024;
 
-const TOO_MUCH: &str = "all files together have more than 2 GB";
+const TOO_MUCH: &str = "the files together exceed 2 GB";
 
 pub(super) struct RootedFiles<'a> {
     system: &'a dyn System,
@@ -49,13 +49,13 @@ impl<'a> RootedFiles<'a> {
     pub(super) fn check(&self, path: &str) -> Result<(), String> {
         let root = &self.root;
         if !is_below(&whole(path, self.system), root) {
-            return Err(format!("it is outside of `{root}`; `--root DIR` allows more"));
+            return Err(format!("it is outside `{root}`; `--root DIR` allows more"));
         }
         let root = &self.linked_root;
         let target = self.system.resolved(non_empty(path));
         if !is_below(&target, root) && !is_stream(path) {
             return Err(format!(
-                "a link leads it to `{target}`, outside of `{root}`; `--root DIR` allows more"
+                "a link leads it to `{target}`, outside `{root}`; `--root DIR` allows more"
             ));
         }
         Ok(())

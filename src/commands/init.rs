@@ -1,5 +1,5 @@
-//! `evalrs init`: writes a small suite to start from, with a grader of one's own if one is wanted, or what agents are told of
-//! evalrs. Overwrites nothing.
+//! `evalrs init`: writes a small suite to start from, with a grader of one's own on request, or the skill file for agents.
+//! Overwrites nothing.
 //!
 //! What it writes stands in the folder `init` beside this file, and tests run it.
 
@@ -19,7 +19,7 @@ const SKILL: &str = include_str!("init/SKILL.md");
 /// Where agents look for skills: Claude Code, and those that follow the common convention.
 const SKILL_FOLDERS: [&str; 2] = [".claude/skills/evalrs", ".agents/skills/evalrs"];
 
-/// What the reference answer is called in the rows of suites, and in records that a grader is handed.
+/// The name of the reference answer in the rows of suites, and in records that a grader gets.
 const FIELDS: [&str; 2] = ["\"ground_truth\":", "\"hint\":"];
 
 /// What git and CI have to know. Where one is there already, it is left alone.
@@ -60,19 +60,25 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
     let there: Vec<String> = there.map(|file| format!("`{}`", file.path)).collect();
     if !there.is_empty() {
         let hint = if args.skill {
-            "remove them to have those of this version: `evalrs init --skill` again"
+            "to get those of this version, remove them and rerun `evalrs init --skill`"
         } else {
             "name another folder: `evalrs init DIR`"
         };
+        let exist = if there.len() == 1 { "exists" } else { "exist" };
         let there = enumerated(&there, "and");
-        let message = format!("there is {there} already, and nothing was written");
+        let message = format!("{there} already {exist}; nothing was written");
         return Err(Error::plain(message, hint));
     }
     let beside = if args.rubric { &BESIDE[..] } else { &[] };
     for (name, text) in beside {
         let path = join(&args.dir, name);
         if is_there(&path) {
-            writeln!(console.out, "left {path} as it is; it should say:\n{}", indented(text))?;
+            writeln!(
+                console.out,
+                "{path} exists and was not changed; it should \
+                                   contain:\n{}",
+                indented(text)
+            )?;
             continue;
         }
         console.system.write(&path, &mut |to| to.write_all(text.as_bytes()))?;

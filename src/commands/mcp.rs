@@ -21,9 +21,7 @@ use evalrs_use_cases::evaluate::evaluate_within;
 /// The versions that are spoken: they differ in what is not used here. The last is offered where another one is wanted.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-const INSTRUCTIONS: &str = "evalrs evaluates AI agents by suites (YAML). Each judgment is asked once and replayed from then on. \
-    `validate` first, then `plan`, which says what a run would ask and cost, then `run`. A grade with an `error` is not a low score: \
-    `not_stored` means that its judge was not asked yet.";
+const INSTRUCTIONS: &str = "evalrs evaluates AI agents by suites (YAML). Each judgment is made once and then replayed from the cache. Call `validate` first, then `plan`, which lists the calls of a run and their cost, then `run`. A grade with an `error` is not a low score: `not_stored` means that its judge was not called yet.";
 
 /// The most failures that a run lists.
 const LISTED: usize = 20;
@@ -81,7 +79,7 @@ struct CommandOutput {
 }
 
 impl McpServer<'_> {
-    /// The reply to a message; none to what asks for none.
+    /// The reply to a message; none for a notification.
     fn reply(&self, line: &[u8], console: &Console<'_>) -> Option<Value> {
         let failed = |id: Value, code: i32, message: &str| json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}});
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
@@ -113,7 +111,7 @@ impl McpServer<'_> {
             "tools/list" => Ok(json!({"tools": self.tools()})),
             "tools/call" => self.call(params, console),
             _ => {
-                let message = format!("there is no method `{method}`");
+                let message = format!("unknown method `{method}`");
                 Err(McpError { code: UNKNOWN_METHOD, message })
             }
         }
@@ -124,9 +122,9 @@ impl McpServer<'_> {
         let text = |description: &str| json!({"type": "string", "description": description});
         let names = |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
         let run = if self.has_budget() {
-            "Evaluates a suite: asks what is not stored, within the budget of this server. Gives the gate, metrics and failures."
+            "Evaluates a suite: makes the calls that are not cached, within the budget of this server. Returns the gate, metrics and failures."
         } else {
-            "Evaluates a suite with what is stored, and asks nothing: this server was started without a budget. Gives the gate, metrics and failures."
+            "Evaluates a suite from the cache and makes no calls: this server was started without a budget. Returns the gate, metrics and failures."
         };
         let kinds =
             json!({"type": "string", "enum": ["graders", "extractors", "targets", "providers"]});
@@ -140,7 +138,7 @@ impl McpServer<'_> {
             ),
             tool(
                 "plan",
-                "Says what a run would ask, why, and what it would cost. Asks nothing.",
+                "Lists the calls that a run would make, why, and their cost. Makes no calls.",
                 &json!({"suite": suite}),
                 &["suite"],
                 true,
@@ -148,13 +146,13 @@ impl McpServer<'_> {
             tool(
                 "run",
                 run,
-                &json!({"suite": suite, "samples": names("only these samples"), "graders": names("only these graders; leaves the gate out unless it needs no other")}),
+                &json!({"suite": suite, "samples": names("only these samples"), "graders": names("only these graders; skips the gate if it needs others")}),
                 &["suite"],
                 false,
             ),
             tool(
                 "explain",
-                "Shows where the grades of a sample come from, and what differs from an earlier run. Asks nothing.",
+                "Shows where the grades of a sample come from, and what differs from an earlier run. Makes no calls.",
                 &json!({"suite": suite, "sample": text("its id"), "grader": text("only this grader")}),
                 &["suite", "sample"],
                 true,
@@ -207,7 +205,7 @@ impl McpServer<'_> {
                 sides
             }
             "list" => vec![arguments.text("what")?],
-            _ => return Err(McpError::arguments(format!("there is no tool `{name}`"))),
+            _ => return Err(McpError::arguments(format!("unknown tool `{name}`"))),
         };
         if name != "run" {
             words.push("--json".to_owned());
@@ -345,7 +343,7 @@ fn only_below(path: &str, console: &Console<'_>) -> Result<(), McpError> {
     if !climbs && Path::new(&console.system.resolved(path)).starts_with(folder) {
         return Ok(());
     }
-    let reason = "leads out of the folder where this server was started; it reads nothing else";
+    let reason = "is outside the folder where this server was started; it reads nothing else";
     Err(McpError::arguments(format!("`{path}` {reason}")))
 }
 

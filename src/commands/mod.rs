@@ -63,7 +63,7 @@ pub fn width(columns: Option<u16>, system: &dyn System) -> usize {
     columns.map_or(ENDLESS, |columns| usize::from(columns).max(40))
 }
 
-/// Runs the command; an error is said on the error stream.
+/// Runs the command; an error is printed on the error stream.
 pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
     if let Command::Watch(args) = &cli.command {
         // Once nobody reads what it says, a session ends.
@@ -111,7 +111,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
     if cli.command.has_two_codes() { status.of_harness() } else { status }
 }
 
-/// The status of a command; an error is said.
+/// The status of a command; an error is printed.
 fn ended(done: Result<ExitStatus, Error>, err: &mut dyn Write) -> ExitStatus {
     done.unwrap_or_else(|error| {
         // Where the error stream is gone too, the exit code still says it.

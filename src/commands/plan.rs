@@ -110,7 +110,7 @@ fn plan_one(
     Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
 }
 
-/// How many judgments are stored for other endpoints than would be asked.
+/// How many judgments are stored for other endpoints than the current one.
 fn elsewhere(preview: &Preview) -> Vec<StoredElsewhere> {
     let endpoints = preview.elsewhere.values();
     let counted = endpoints.fold(BTreeMap::<(&str, &str), u64>::new(), |mut counted, endpoint| {
@@ -134,10 +134,10 @@ fn secrets(session: &Session) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Grader → reason → how many actions are asked for it.
+/// Grader → reason → how many actions it needs for it.
 type Reasons = BTreeMap<usize, BTreeMap<Reason, u64>>;
 
-/// Why each action would be asked, counted.
+/// Why each action would be called, counted.
 fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
     let ask_reasons = AskReasons::new(session, history);
     let mut heads: HashMap<(Chunk, usize), Option<results::Head>> = HashMap::new();

@@ -57,7 +57,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// Writes it as `kind`, and says what could not be read, a sentence each.
+/// Writes it as `kind`, and reports what could not be read, a sentence each.
 fn write(
     report: &RecordedReport<'_>,
     kind: ReportKind,
@@ -77,7 +77,7 @@ fn write_page(
     _: &dyn System,
 ) -> std::io::Result<Vec<String>> {
     Err(std::io::Error::other(
-        "this evalrs was built without its feature `serve`, and has no pages",
+        "this evalrs was built without its feature `serve`, so it has no pages",
     ))
 }
 
@@ -93,7 +93,7 @@ fn check_save(past: &PastRun, save: Option<SaveAt>, system: &dyn System) -> Resu
             "name it without `@`",
         )),
         _ => Err(Error::plain(
-            "a save in the middle of a session has verdicts and no results to report",
+            "a save in the middle of a session has verdicts, but no results to report",
             "name the session without `@` for its end, or compare saves: `evalrs diff`",
         )),
     }
@@ -102,7 +102,7 @@ fn check_save(past: &PastRun, save: Option<SaveAt>, system: &dyn System) -> Resu
 fn unreadable(past: &PastRun, error: &RecordError) -> Error {
     let folder = sanitize(&past.folder);
     let hint = match error {
-        RecordError::Missing(_) => "the run did not end; name another one, or run the suite again",
+        RecordError::Missing(_) => "the run did not finish; name another run, or rerun the suite",
         _ => "run the suite again, with this version of evalrs",
     };
     Error::plain(

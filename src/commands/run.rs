@@ -24,7 +24,7 @@ fn give_prompts(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus,
 #[cfg(not(feature = "harness"))]
 fn give_prompts(_: &RunArgs, _: &mut Console<'_>) -> Result<ExitStatus, Error> {
     Err(Error::plain(
-        "this evalrs was built without its feature `harness`, and has no `--raw`",
+        "this evalrs was built without its feature `harness`, so it has no `--raw`",
         "install a build with it",
     ))
 }

@@ -83,14 +83,14 @@ fn validate_rollup(
         Some(spec) if suites.is_some() => rollup::describe(path, &spec, console.out)?,
         Some(_) => writeln!(
             console.out,
-            "{path}: a roll-up of the right form; to check what it names: `evalrs validate SUITE … --rollup {path}`"
+            "{path}: a well-formed roll-up; to check the names in it: `evalrs validate SUITE … --rollup {path}`"
         )?,
         None => {}
     }
     Ok(diagnostics)
 }
 
-/// What is wrong with the files of programs, as far as their syntax tells.
+/// Errors in the files of programs, as far as their syntax shows.
 fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for start in session.starts() {

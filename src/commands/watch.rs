@@ -129,7 +129,7 @@ fn check_there(suite: &str, system: &dyn System) -> Result<(), Error> {
     if system.read(suite) != FileBytes::Missing {
         return Ok(());
     }
-    let hint = "a suite that is watched may be broken, but the file has to exist";
+    let hint = "`watch` accepts a broken suite, but the file must exist";
     Err(Error::plain(format!("{suite}: the suite file does not exist"), hint))
 }
 
@@ -152,7 +152,7 @@ fn check_narrowed(
     check_selected(&session, &args.suite, wanted)
 }
 
-/// Connections that are kept where the command line does not say how many judges are asked at once.
+/// Connections that are kept if the command line does not limit the judges called at once.
 const MOST_CONNECTIONS: usize = 4_096;
 
 /// What surrounds the suite, as this command sees it.
@@ -183,9 +183,9 @@ impl WatchContext for Here<'_> {
         let found =
             SuiteContext::find(&self.args.suite, cache_dir, self.system).map_err(problems)?;
         if found.cache_dir != self.surroundings.cache_dir {
-            let message = "the folder of the store is another one now".to_owned();
+            let message = "the folder of the store changed".to_owned();
             let problem = Diagnostic::error(Place::file(join(&found.root, "evalrs.toml")), message);
-            return Err(vec![problem.hint("end this session and begin another one to use it")]);
+            return Err(vec![problem.hint("start a new session to use it")]);
         }
         if found == self.surroundings {
             return Ok(None);
@@ -304,7 +304,7 @@ struct Keeper<'a> {
     log: SaveLog,
     /// The digests of the rubrics of the last save that was kept.
     rubrics: OrderedMap<String>,
-    /// What the actions of all saves came to.
+    /// The result of the actions of all saves.
     actions: SessionActions,
     has_begun: bool,
     #[cfg(feature = "serve")]
@@ -362,7 +362,7 @@ impl<'a> Keeper<'a> {
     }
 
     #[cfg(not(feature = "serve"))]
-    #[expect(clippy::unused_self, reason = "there are no pages in this build")]
+    #[expect(clippy::unused_self, reason = "this build has no pages")]
     fn url(&self) -> Option<&str> {
         None
     }

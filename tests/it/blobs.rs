@@ -232,7 +232,7 @@ fn conversations_are_exported_where_that_is_asked_for() {
     --- stdout
     --- stderr
     cache/large.judgments.jsonl: 1 judgment
-    note: 3 conversations of the target left out: `--targets` takes what the target did, too
+    note: 3 conversations of the target left out: `--targets` includes them
     cache/.gitattributes: git merges judgments, histories and labels line by line
     ");
     assert_eq!(space.read(file).lines().count(), 1, "equal answers are judged once");
@@ -271,7 +271,7 @@ fn conversations_are_exported_where_that_is_asked_for() {
     --- stdout
     --- stderr
     cache/large.judgments.jsonl: 1 judgment; 3 dropped
-    note: 3 conversations of the target left out: `--targets` takes what the target did, too
+    note: 3 conversations of the target left out: `--targets` includes them
     ");
     assert_eq!(space.read(file).lines().count(), 1);
     let ran = space.run(&["run", "suite.yaml", "--frozen"]);

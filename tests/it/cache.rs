@@ -154,7 +154,7 @@ fn gc_refuses_what_it_does_not_understand() {
     --- stdout
     --- stderr
     error: cannot read what runs used in `cache/v1/use/20260101-a-0.keys`: invalid data
-      help: remove that file: what only it names then goes by its own age
+      help: remove that file: entries that only it names then expire by their own age
     ");
     assert_eq!(space.stored_lines().len(), 1);
 }

@@ -132,7 +132,7 @@ fn a_certificate_that_is_not_trusted_is_named_and_asked_for_once() {
         (None, "`SSL_CERT_FILE` names others"),
         (
             Some("/nonexistent"),
-            "no certificate could be read from `SSL_CERT_FILE` (/nonexistent), so the built-in authorities are trusted",
+            "no certificate could be read from `SSL_CERT_FILE` (/nonexistent), so the built-in certificate authorities are trusted",
         ),
     ] {
         let before = count.load(Ordering::SeqCst);
@@ -187,7 +187,7 @@ fn this_machine_is_asked_without_a_proxy_and_others_name_theirs() {
         message,
         format!(
             "nothing listens at the proxy {shown} that the environment names for \
-             http://judge.invalid/v1: `NO_PROXY` names servers to be asked directly"
+             http://judge.invalid/v1: list servers to reach directly in `NO_PROXY`"
         )
     );
     let (port, _) = server(|mut stream| read_request(&mut stream));

@@ -175,7 +175,7 @@ graders:
     let space = Space::new(&[("suite.yaml", suite), ("rubric.txt", "x"), ("dataset.jsonl", "{}")]);
     let ran = space.run(&["run", "suite.yaml"]);
     assert_eq!(ran.code(), 2);
-    assert!(ran.stderr().contains("there is no file `judge.af`"), "{}", ran.stderr());
+    assert!(ran.stderr().contains("the file `judge.af` does not exist"), "{}", ran.stderr());
     assert!(ran.stderr().contains("suite.yaml:6:17"), "{}", ran.stderr());
 }
 

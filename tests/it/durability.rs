@@ -299,7 +299,7 @@ fn ctrl_c_keeps_what_is_finished_and_the_rerun_asks_for_the_rest() {
     // The judge still holds its replies: whoever waited for them would never end.
     let ran = running.finish();
     assert_eq!(ran.code(), 130, "{}", ran.shown());
-    let said = "interrupted: what was finished is kept; run it again to go on\n";
+    let said = "interrupted: finished calls are cached; rerun to continue\n";
     assert!(ran.stderr().contains(said), "{}", ran.stderr());
     assert_interrupted_record(&space, [ROWS, FINISHED]);
     assert_eq!(judge.count(), FINISHED + AT_ONCE, "nothing is asked after Ctrl-C");

@@ -24,7 +24,7 @@ fn committed(judge: &Judge) -> (Space, String) {
     let exported = space.run_with(judge, &["cache", "export", "suite.yaml"]);
     let endpoint = judge.url();
     let warning = format!(
-        "warning: the judgments of `tone` are stored for the endpoint `{endpoint}`, which came from OPENAI_BASE_URL: where that is not set they are not found; write `endpoint: {endpoint}` in the suite\n"
+        "warning: the judgments of `tone` are stored for the endpoint `{endpoint}`, which came from OPENAI_BASE_URL: without that variable they are not found; set `endpoint: {endpoint}` in the suite\n"
     );
     assert!(exported.stderr().contains(&warning), "{}", exported.shown());
     std::fs::remove_dir_all(space.path("cache/v1")).unwrap();

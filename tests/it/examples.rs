@@ -75,8 +75,14 @@ fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 /// What a fresh clone has of `examples/`, in a folder of its own.
 pub(crate) fn clone() -> Space {
     let space = Space::new(&[]);
-    let mut copied = files("examples/rubric/cache", "jsonl");
-    copied.push(root().join("evalrs.toml"));
+    let whole = [
+        ".gitignore",
+        "evalrs.toml",
+        "cache/.gitignore",
+        "examples/rubric/cache/.gitignore",
+        "examples/rubric/cache/rubric.judgments.jsonl",
+    ];
+    let mut copied: Vec<PathBuf> = whole.iter().map(|name| root().join(name)).collect();
     for folder in files("examples", "").into_iter().filter(|path| path.is_dir()) {
         for entry in std::fs::read_dir(folder).unwrap() {
             copied.push(entry.unwrap().path());
@@ -162,14 +168,14 @@ fn committed_judgments_are_exported_byte_for_byte() {
 fn committed_judgments_are_verified_with_the_store() {
     let space = clone();
     let verify = || space.run(&["cache", "verify", "examples/rubric/suite.yaml"]);
-    let shown = "examples/rubric/cache: 0 entries, 0 bytes, 0 keys verified, 0 corrupt lines\nexamples/rubric/cache/rubric.judgments.jsonl: 6 judgments, 6 keys verified, 0 corrupt lines\n";
+    let shown = "examples/rubric/cache: 0 entries, 0 bytes, 0 keys verified, 0 corrupt lines\nexamples/rubric/cache/rubric.judgments.jsonl: 7 judgments, 7 keys verified, 0 corrupt lines\n";
     assert_eq!((verify().code(), verify().stdout().as_str()), (0, shown));
     let lines = space.read("examples/rubric/cache/rubric.judgments.jsonl");
     space.write("examples/rubric/cache/rubric.judgments.jsonl", lines.replacen("0.5", "0.9", 1));
     let ran = verify();
     assert_eq!(ran.code(), 3, "{}", ran.shown());
     assert!(
-        ran.stdout().contains("5 judgments, 5 keys verified, 1 corrupt line"),
+        ran.stdout().contains("6 judgments, 6 keys verified, 1 corrupt line"),
         "{}",
         ran.shown()
     );

@@ -200,8 +200,8 @@ fn what_goes_wrong_is_a_failure_of_the_target_and_not_kept() {
     for (input, timeout, expected) in [
         ("fail", "", "the agent exited with code 3 without a result: no network"),
         ("error", "", "the agent reported an error: Credit is too low"),
-        ("stubborn", "1", "the target gave no answer within 1 s"),
-        ("hang", "1", "the target gave no answer within 1 s"),
+        ("stubborn", "1", "the target did not answer within 1 s"),
+        ("hang", "1", "the target did not answer within 1 s"),
     ] {
         let space = space("claude-code", ["claude", CLAUDE], "", &[json!(input)]);
         let suite = space.read("suite.yaml");

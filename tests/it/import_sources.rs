@@ -160,28 +160,28 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
     exit: 2
     --- stdout
     --- stderr
-    error: cannot read `gone.yaml`: there is no such file
+    error: cannot read `gone.yaml`: no such file
       help: name a file or folder that another tool wrote: `evalrs import SOURCE -o DIR`
 
     $ evalrs import other.txt -o out
     exit: 2
     --- stdout
     --- stderr
-    error: cannot tell what `other.txt` is
-      help: say it with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
+    error: cannot recognize `other.txt`
+      help: name its kind with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
 
     $ evalrs import c.yaml -o out --from nonsense
     exit: 2
     --- stdout
     --- stderr
-    error: there is no kind of source `nonsense`
+    error: unknown kind of source `nonsense`
       help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
 
     $ evalrs import c.yaml -o full
     exit: 2
     --- stdout
     --- stderr
-    error: the folder `full` holds files already, and nothing was written
+    error: the folder `full` already has files; nothing was written
       help: name another folder, or write over it with `--force`
 
     $ evalrs import broken.yaml -o out --from promptfoo
@@ -223,8 +223,7 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
         ran.shown()
     );
     let ran = space.run(&["import", "red", "-o", "red/json", "--json"]);
-    let expected =
-        "error: no suite was made: nothing in it can be run; red/json/IMPORT.md says why\n";
+    let expected = "error: no suite was made: no part of it can run; see red/json/IMPORT.md\n";
     assert_eq!((ran.code(), ran.stderr().as_str()), (2, expected));
     assert_eq!(space.run(&["import", "c.yaml", "-o", "full", "--force"]).code(), 0);
     assert_eq!(space.read("full/file"), "x");

@@ -42,7 +42,10 @@ fn what_a_server_asks_for_is_waited_for_and_shown() {
         });
         let ran = space(1).run_with(&judge, &["run", "suite.yaml"]);
         assert_eq!((ran.code(), judge.count()), (0, 2), "{status} {headers:?}: {}", ran.shown());
-        let waited = format!("  waiting 20 ms: {} asked to ({status})\n", judge.url());
+        let waited = match status {
+            429 => format!("  rate limited by {} (429); retrying in 20 ms\n", judge.url()),
+            _ => format!("  {} answered {status}; retrying in 20 ms\n", judge.url()),
+        };
         assert_eq!(ran.stderr().matches(&waited).count(), 1, "{}", ran.stderr());
     }
 }
@@ -135,8 +138,8 @@ fn an_endpoint_that_fails_again_and_again_is_asked_no_more() {
             judge.url(),
             asked - 1
         );
-        let said = format!("stopped asking: {reason}; {left} judgments were not asked\n");
-        let not_asked = format!("\"message\":\"not asked: {reason}\"");
+        let said = format!("calls stopped: {reason}; {left} judgments were not made\n");
+        let not_asked = format!("\"message\":\"not called: {reason}\"");
         let stopped = usize::from(left > 0);
         assert_eq!(ran.stderr().matches(&said).count(), stopped, "{}", ran.stderr());
         assert_eq!(space.record("results.jsonl").matches(&not_asked).count(), left as usize);
@@ -191,7 +194,7 @@ fn a_server_that_is_late_is_asked_less_at_once() {
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
     assert!(!ran.stderr().contains("overloaded"), "{}", ran.stderr());
     let advice = "failed: no answer within 0.2 s; a lower `max_concurrent` may help, and \
-                  `max_tokens` if replies run on without an end\n";
+                  `max_tokens` if replies do not end\n";
     assert!(ran.stderr().contains(advice), "{}", ran.stderr());
 }
 
@@ -254,7 +257,7 @@ fn an_endpoint_that_asks_to_wait_holds_up_no_other() {
     let space = two_judges(&paused, &fast);
     let mut running = space.start(&fast, &["run", "suite.yaml", "--max-concurrent", "2"]);
     fast.wait_given(20);
-    let waited = format!("waiting 10 min: {} asked to (429)", paused.url());
+    let waited = format!("rate limited by {} (429); retrying in 10 min", paused.url());
     running.read_until(&waited);
     space.wait_stored(20);
     running.interrupt();
@@ -339,14 +342,14 @@ fn an_action_ends_where_its_deadline_would_pass() {
         let judge = Judge::new(move |_, _| with_headers(429, headers));
         let error = failed(&judge, "deadline: 30");
         let message = "no verdict within the deadline of 30 s: the next attempt is due in 60 s: \
-                       the server's 429 asks to wait; before, the judge answered 429: slow down";
+                       the server's 429 sets this delay; before, the judge answered 429: slow down";
         assert_eq!((error["message"].as_str(), judge.count()), (Some(message), 1));
         assert_eq!(error["kind"], "deadline");
     }
     let silent = Judge::new(|_, _| Answer::Silence);
     let error = failed(&silent, "deadline: 0.05");
-    let message = "no verdict within the deadline of 0.05 s: a request was under way; a lower \
-                   `max_concurrent` may help, and `max_tokens` if replies run on without an end";
+    let message = "no verdict within the deadline of 0.05 s: a request was in flight; a lower \
+                   `max_concurrent` may help, and `max_tokens` if replies do not end";
     assert_eq!((error["message"].as_str(), silent.count()), (Some(message), 1));
     assert_eq!(error["kind"], "deadline");
 }

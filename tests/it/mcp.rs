@@ -111,7 +111,7 @@ fn no_reply_commands_a_terminal() {
         }
     }
     let missing = said[20]["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(missing.starts_with("error: there is no file `none.yaml`"), "{missing}");
+    assert!(missing.starts_with("error: the file `none.yaml` does not exist"), "{missing}");
 }
 
 /// All texts of a value, names of members too.

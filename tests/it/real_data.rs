@@ -589,7 +589,7 @@ fn an_agent_target_needs_its_recorded_results() {
     let space = Space::new(&[("suite.yaml", &suite)]);
     let ran = run(&space, &[], 2);
     insta::assert_snapshot!(ran.stderr(), @r"
-    error: this target of kind `agent` cannot be run: there is no file `filesystem.af`
+    error: this target of kind `agent` cannot be run: the file `filesystem.af` does not exist
      --> suite.yaml:3:16
       |
     3 | target: {kind: agent, agent_file: filesystem.af}

@@ -87,7 +87,7 @@ fn what_was_paid_for_is_read_whatever_its_characters() {
         Answer::Http(200, headers, "\u{1f}\u{8b}".to_owned())
     });
     assert_eq!((run(&space, &judge).code(), judge.count()), (3, 1));
-    let message = "the reply is compressed (gzip), which nobody asked for";
+    let message = "the reply is compressed (gzip), which was not requested";
     assert_eq!(grade(&space)["error"]["message"], message);
     assert!(space.stored_lines().is_empty());
 }

@@ -81,7 +81,7 @@ fn results_are_read_only_and_an_edit_in_place_is_found() {
     std::fs::write(&second, edited).unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(&second).unwrap();
     file.set_modified(before).unwrap();
-    let said = "results.jsonl is not what the run wrote: somebody has edited it since";
+    let said = "results.jsonl is not what the run wrote: it was edited since";
     for args in [&["report"][..], &["diff"]] {
         let ran = space.run(args);
         assert!(ran.stderr().contains(said), "{args:?}: {}", ran.shown());

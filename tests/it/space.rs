@@ -243,6 +243,16 @@ impl Running {
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     }
 
+    /// Waits for the next line that it prints.
+    #[cfg(unix)]
+    pub(crate) fn read_line(&mut self) -> String {
+        let stdout = self.0.as_mut().unwrap().stdout.as_mut().unwrap();
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        assert!(line.ends_with('\n'), "it ended before it printed a line");
+        line
+    }
+
     /// Reads its messages until one holds `text`; returns them.
     pub(crate) fn read_until(&mut self, text: &str) -> String {
         let stderr = self.0.as_mut().unwrap().stderr.take().unwrap();

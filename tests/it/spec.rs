@@ -6,6 +6,8 @@
 mod case;
 mod document;
 mod output;
+#[cfg(unix)]
+mod readme;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};

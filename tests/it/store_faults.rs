@@ -49,8 +49,9 @@ fn check_unwritable(space: &Space, args: &[&str], said: &str) {
         ran.shown()
     );
     assert!(
-        error
-            .ends_with("; asking was stopped, because what cannot be kept would be paid for again"),
+        error.ends_with(
+            "; calls were stopped, because results that cannot be stored would be paid for again"
+        ),
         "{error}"
     );
     // It was tried before anybody was paid.
@@ -195,7 +196,7 @@ fn committed_judgments_under_a_wrong_key_are_left_out() {
     let ran = space.run(&["run", "suite.yaml", "--frozen"]);
     assert_eq!((ran.code(), space.actions("quality")), (3, [0, 2, 0, 2]), "{}", ran.shown());
     let said = format!(
-        "warning: left out the committed outcome of {second}, which was asked under another key"
+        "warning: skipped the committed outcome of {second}, which was asked under another key"
     );
     assert!(ran.stderr().contains(&said), "{}", ran.shown());
 }
@@ -305,7 +306,8 @@ fn an_outcome_of_another_shape_is_asked_again() {
     let ran = space.run_with(&judge, &["run", "suite.yaml"]);
     assert_eq!((ran.code(), judge.count()), (0, 1), "{}", ran.shown());
     let key = &line[6..70];
-    let said = format!("warning: the stored outcome of {key} cannot be read and is asked again: ");
+    let said =
+        format!("warning: the cached outcome of {key} cannot be read, so its call is repeated: ");
     assert!(ran.stderr().contains(&said), "{}", ran.shown());
     assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0, "the new one wins");
 }

@@ -152,7 +152,7 @@ fn annotations_say_first_what_decides_the_exit_code_and_where() {
     `1 judgment: 10 tokens in, 2 out`
 
     ::error file=evals/a.suite.yaml,title=gated%3A undecided::judged avg_score >= 0.5: 0.250 (0.250 to 0.750 depending on missing grades)%0A1 grade could not be made, and the gate depends on them: run `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file
-    ::error file=evals/data.jsonl,line=3,title=1 grade%3A could not be made::not_stored: no stored judgment, and --frozen forbids asking (first: sample s1, grader judged)%0Arun `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file
+    ::error file=evals/data.jsonl,line=3,title=1 grade%3A could not be made::not_stored: no cached judgment, and --frozen forbids calls (first: sample s1, grader judged)%0Arun `evalrs run evals/a.suite.yaml` with an API key, then `evalrs cache export evals/a.suite.yaml`, and commit the file
     ::warning file=evals/data.jsonl,line=2,title=judged%3A s0::score 0.500: scored 0.5
     ::warning file=evals/data.jsonl,line=2,title=loose%3A s0::score 0.000: Contains ground_truth: False (expected `x`, found `answer 0`)
     ::warning file=evals/data.jsonl,line=3,title=loose%3A s1::score 0.000: Contains ground_truth: False (expected `x`, found `answer 1`)

@@ -218,7 +218,7 @@ fn nothing_begins_without_the_key_of_the_model() {
     let ran = space.run(&["run", "suite.yaml"]);
     let stderr = ran.stderr();
     assert_eq!(ran.code(), 2, "{}", ran.shown());
-    let expected = "`OPENAI_API_KEY` is not set, and the target has 1 conversations to hold";
+    let expected = "`OPENAI_API_KEY` is not set, and the target has 1 conversation to run";
     assert!(stderr.contains(expected), "{stderr}");
 }
 

@@ -149,7 +149,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || page(200, "{\"a\":1}"),
             PLAIN,
-            "nothing stands at `answer` ($.output): {\\\"a\\\":1}",
+            "nothing at `answer` ($.output): {\\\"a\\\":1}",
             1,
             false,
         ),
@@ -208,7 +208,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || Answer::Silence,
             "  timeout: 0.5\n  retries: 0\n",
-            "the target gave no answer within 0.5 s",
+            "the target did not answer within 0.5 s",
             1,
             false,
         ),
@@ -296,8 +296,8 @@ fn secrets_in_the_query_of_a_url_are_nowhere() {
 fn what_a_target_says_wrongly_is_found_before_anything_is_sent() {
     for (target, expected) in [
         ("  answer: output\n", "`answer` is not a JSONPath"),
-        ("  body: {a: ['{inputs}']}\n", "`{inputs}` stands for nothing"),
-        ("  headers: {x-a: '{row.a}'}\n", "`{row.a}` stands for nothing"),
+        ("  body: {a: ['{inputs}']}\n", "`{inputs}` is not a placeholder"),
+        ("  headers: {x-a: '{row.a}'}\n", "`{row.a}` is not a placeholder"),
         ("  stream: sse\n", "`stream` needs an `answer`"),
         ("  user: {model: m, persona: p}\n", "`user` needs a `session`"),
     ] {

@@ -80,7 +80,7 @@ function answer(method, [kind, id, part, sample], query, body) {
     const run = RUNS.find((one) => (body.run ? one.id === body.run : one.suite === id))
     const row = run.find(sample, body.model, body.trial)
     const own = row.grades[body.grader].people.find((one) => one.who === (body.who ?? 'you'))
-    if (body.seen && body.seen.label !== (own?.label ?? null)) throw new Refusal(409, 'CONFLICT', 'it was labelled elsewhere meanwhile')
+    if (body.seen && body.seen.label !== (own?.label ?? null)) throw new Refusal(409, 'CONFLICT', 'it was labelled elsewhere in the meantime')
     return run.label(row, body.grader, body.label, body.who)
   }
   if (method === 'POST' && kind === 'runs') throw new Refusal(409, 'CONFLICT', 'a run is under way')

@@ -376,7 +376,7 @@ class Lists(PageTest):
 
     def test_nothing_found_is_said(self):
         page = self.open(f"/runs/{NEWEST}?q=nothing-is-called-this")
-        expect(page.locator(".list-message")).to_contain_text("No case is like that.")
+        expect(page.locator(".list-message")).to_contain_text("No case matches.")
         expect(page.locator(".filter-end .count")).to_have_text("0 cases")
 
     def test_back_is_where_one_was(self):
@@ -476,7 +476,7 @@ class Labels(PageTest):
         bodies = []
         page.on("request", lambda request: request.method == "PUT" and bodies.append(request.post_data_json))
         self.visit(f"/runs/{NEWEST}/samples/{with_number(66)}?grader=policy")
-        expect(self.card().locator(".labeller")).to_contain_text("Nobody has said who labels here.")
+        expect(self.card().locator(".labeller")).to_contain_text("No name is set for labels here.")
         dialog = page.get_by_role("dialog", name="Who labels?")
         # Without a name nothing is kept, and keys of the page are letters in the dialog.
         page.keyboard.press("y")

@@ -408,7 +408,7 @@ class People(pages.PageTest):
         # The run lists it as disputed, and not as what nobody labelled.
         self.visit(f"/runs/{latest('five')}?grader=stars")
         self.wait_rows()
-        expect(page.locator(".body .row").nth(1).get_by_role("img", name="disputed: people differ")).to_be_visible()
+        expect(page.locator(".body .row").nth(1).get_by_role("img", name="disputed: reviewers disagree")).to_be_visible()
         for state, count in [("disputed", "1 case"), ("labelled", "1 case"), ("unlabelled", "2 cases")]:
             page.get_by_role("search").get_by_label("State").select_option(state)
             expect(page.locator(".filter-end .count")).to_have_text(count)
@@ -632,7 +632,7 @@ class Suites(pages.PageTest):
         self.addCleanup(stop, server)
         page = self.open("/")
         page.goto(f"{url}/")
-        page.get_by_role("link", name="A run is under way").click()
+        page.get_by_role("link", name="A run is in progress").click()
         mean = page.get_by_role("region", name="Metrics", exact=True).get_by_role("row", name=re.compile("^tells"))
         expect(mean).to_contain_text("0.833")
         expect(page.locator(".live")).to_contain_text("Watched")

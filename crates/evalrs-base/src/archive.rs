@@ -26,7 +26,7 @@ impl<'a> Archive<'a> {
     /// Reads what an archive holds, sorted by path.
     pub fn open(bytes: &'a [u8]) -> Result<Self, String> {
         let archive = ZipArchive::from_slice(bytes)
-            .map_err(|error| format!("it is no zip archive, or damaged: {error}"))?;
+            .map_err(|error| format!("it is not a zip archive, or it is damaged: {error}"))?;
         let mut members = Vec::new();
         let mut entries = archive.entries();
         while let Some(entry) =
@@ -42,7 +42,7 @@ impl<'a> Archive<'a> {
             let method = entry.compression_method();
             members.push(ArchiveMember { path, place: entry.wayfinder(), method });
             if members.len() > MAX_MEMBERS {
-                return Err(format!("the archive holds more than {MAX_MEMBERS} files"));
+                return Err(format!("the archive has more than {MAX_MEMBERS} files"));
             }
         }
         members.sort_by(|a, b| a.path.cmp(&b.path));
@@ -53,7 +53,8 @@ impl<'a> Archive<'a> {
         Ok(Self { archive, members })
     }
 
-    /// The names in a folder of the archive, sorted; none if it is no folder. Its root is empty text.
+    /// The names in a folder of the archive, sorted; none if it is not a folder. Its root is empty
+    /// text.
     pub fn list(&self, folder: &str) -> Option<Vec<String>> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let from = self.members.partition_point(|member| *member.path < *prefix);
@@ -66,11 +67,11 @@ impl<'a> Archive<'a> {
         (!names.is_empty()).then_some(names)
     }
 
-    /// The bytes of the member at `path`, if they are no more than `limit`.
+    /// The bytes of the member at `path`, if there are at most `limit`.
     pub fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, String> {
         let at = self.members.binary_search_by(|member| (*member.path).cmp(path));
         let member = at.ok().and_then(|at| self.members.get(at));
-        let member = member.ok_or("there is no such file in the archive")?;
+        let member = member.ok_or("no such file in the archive")?;
         let damaged = |error: &dyn std::fmt::Display| format!("the archive is damaged: {error}");
         let entry = self.archive.get_entry(member.place).map_err(|error| damaged(&error))?;
         let data = entry.data();
@@ -83,7 +84,7 @@ impl<'a> Archive<'a> {
             CompressionMethod::ZSTD => zstd::stream::read::Decoder::with_buffer(data)
                 .map_err(UnpackError::Damaged)
                 .and_then(|decoder| read_within(entry.verifying_reader(decoder), limit)),
-            other => return Err(format!("it is compressed with {other}, which is not read")),
+            other => return Err(format!("unsupported compression: {other}")),
         };
         read.map_err(|error| error.to_string())
     }
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!((listed("b/x.json"), listed("z")), (None, None));
         assert_eq!(archive.read("b/c/y.json", 1), Ok(b"3".to_vec()));
         assert_eq!(archive.read("a.json", 1), Ok(b"4".to_vec()));
-        assert!(archive.read("a.json", 0).unwrap_err().contains("more than"));
+        assert!(archive.read("a.json", 0).unwrap_err().contains("exceeds"));
         assert!(archive.read("nothing", 9).is_err());
     }
 

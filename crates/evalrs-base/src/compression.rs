@@ -25,7 +25,7 @@ pub enum Compression {
     Gzip,
     /// RFC 8878.
     Zstandard,
-    /// Apache Parquet: its rows are told as JSON Lines.
+    /// Apache Parquet: its rows are read as JSON Lines.
     Parquet,
 }
 
@@ -50,7 +50,7 @@ impl Compression {
         }
     }
 
-    /// The bytes that `packed` stands for, if they are no more than `limit`.
+    /// The decompressed bytes of `packed`, if there are at most `limit`.
     pub(crate) fn unpack(self, packed: &[u8], limit: usize) -> Result<Vec<u8>, UnpackError> {
         match self {
             Self::Gzip => {
@@ -74,7 +74,8 @@ pub fn unpacked(path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     unpacked_within(path, bytes, &mut MAX_UNPACKED.clone())
 }
 
-/// The same, if they are no more than what is `left` of a limit for several, from which they are taken.
+/// The same, if there are at most `left` bytes, the rest of a limit for several, from which they are
+/// subtracted.
 pub fn unpacked_within(path: &str, bytes: Vec<u8>, left: &mut usize) -> Result<Vec<u8>, String> {
     let Some(compression) = Compression::of_name(path) else { return Ok(bytes) };
     let unpacked = compression.unpack(&bytes, *left).map_err(|error| error.to_string())?;
@@ -85,8 +86,8 @@ pub fn unpacked_within(path: &str, bytes: Vec<u8>, left: &mut usize) -> Result<V
 /// The most bytes that one byte of a gzip file may stand for.
 const MOST_OF_BYTE: usize = 1032;
 
-/// Room for what a gzip file stands for, as its end says: as it grows, a large text would be in memory twice. What it says
-/// may be wrong, and then the room is not used.
+/// Room for the content of a gzip file, by the size at its end: if it grew, a large text would be in memory twice. What it
+/// says may be wrong, and then the room is not used.
 fn room_for(packed: &[u8], limit: usize) -> Vec<u8> {
     let told = packed.last_chunk().map_or(0, |size| u32::from_le_bytes(*size) as usize);
     let most = packed.len().saturating_mul(MOST_OF_BYTE).min(limit);
@@ -96,7 +97,7 @@ fn room_for(packed: &[u8], limit: usize) -> Vec<u8> {
     room
 }
 
-/// All that a decoder gives, if it is no more than `limit`.
+/// The whole output of a decoder, if it has at most `limit` bytes.
 pub(crate) fn read_within(decoder: impl Read, limit: usize) -> Result<Vec<u8>, UnpackError> {
     read_into(Vec::new(), decoder, limit)
 }
@@ -148,9 +149,9 @@ mod tests {
         ] {
             assert_eq!(kind.unpack(packed, text.len()).unwrap(), text);
             let problem = kind.unpack(packed, text.len() - 1).unwrap_err();
-            assert_eq!(problem.to_string(), "what is compressed stands for more than 0 MB");
+            assert_eq!(problem.to_string(), "the decompressed size exceeds 0 MB");
             let cut = kind.unpack(&packed[..packed.len() - 9], 1 << 20).unwrap_err();
-            assert!(cut.to_string().starts_with("it is not what its name says"), "{cut}");
+            assert!(cut.to_string().starts_with("its content does not match its name"), "{cut}");
         }
         let whole = Compression::Gzip.unpack(&gzip(&text), 1 << 20).unwrap();
         assert_eq!(whole.capacity(), text.len(), "it never grew");

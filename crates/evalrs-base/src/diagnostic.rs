@@ -20,7 +20,7 @@ const SOURCE_WINDOW: usize = 120;
 pub enum Severity {
     /// Nothing runs.
     Error,
-    /// It is said, and the run goes on.
+    /// It is reported, and the run goes on.
     Warning,
 }
 
@@ -33,7 +33,7 @@ pub struct Place {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The part of the source line around the column; `…` stands where the line is cut.
+    /// The part of the source line around the column, with `…` where the line is cut.
     pub source: String,
     /// The marked bytes of `source`.
     pub marked: Range<usize>,
@@ -105,7 +105,7 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { ' ' } else { visible(c) }).collect()
 }
 
-/// Control characters could move the cursor of whoever reads the message.
+/// Control characters could move the cursor of the reader's terminal.
 fn visible(c: char) -> char {
     if c.is_control() && c != '\t' { '\u{fffd}' } else { c }
 }
@@ -119,7 +119,7 @@ pub fn clipped(name: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// One thing that is wrong, where it is, and what would mend it.
+/// One thing that is wrong, where it is, and a fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Whether anything runs in spite of it.
@@ -128,7 +128,7 @@ pub struct Diagnostic {
     pub place: Option<Place>,
     /// What is wrong: a lower-case fragment with names in backticks.
     pub message: String,
-    /// What stands under the marked text: what was expected there.
+    /// The label under the marked text: what was expected there.
     pub label: Option<String>,
     /// The likely fix.
     pub hint: Option<String>,
@@ -173,7 +173,7 @@ impl Diagnostic {
         Self { lint: Some(name), ..self }
     }
 
-    /// It in one line, where there is no room for source lines.
+    /// The message in one line, where there is no room for source lines.
     pub fn brief(&self) -> String {
         let name = self.lint.map(|name| format!(" ({name})")).unwrap_or_default();
         match &self.place {

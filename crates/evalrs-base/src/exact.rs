@@ -148,7 +148,7 @@ impl ExactSum {
                 let twice = lost * 2.0;
                 let below = rest.peek().copied().unwrap_or(0.0);
                 let away = total + twice;
-                #[expect(clippy::float_cmp, reason = "asks whether the step was exactly a half")]
+                #[expect(clippy::float_cmp, reason = "checks whether the step was exactly a half")]
                 let halfway = away - total == twice;
                 if halfway && below * lost > 0.0 {
                     total = away;

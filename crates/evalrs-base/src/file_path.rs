@@ -13,7 +13,7 @@ pub fn non_empty(folder: &str) -> &str {
     if folder.is_empty() { "." } else { folder }
 }
 
-/// The folder a file stands in; empty for a bare name.
+/// The folder of a file; empty for a bare name.
 pub fn folder_of(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) => "/",

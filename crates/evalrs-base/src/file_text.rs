@@ -9,7 +9,7 @@ use super::diagnostic::Diagnostic;
 pub enum FileText {
     /// Not read yet; the engine will.
     Unread,
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// It is there but cannot be read: why.
     Unreadable(String),

@@ -10,7 +10,7 @@ use serde_json::error::Category;
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// A slip: where it is, what it is, and what would mend it.
+/// A slip: where it is, what it is, and a fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slip {
     /// The character it is at; empty at the end of the text.
@@ -40,10 +40,9 @@ pub fn slip(text: &str, error: &serde_json::Error) -> Slip {
 fn words(rest: &str, category: Category, plain: &str) -> (String, Option<&'static str>) {
     let said = |message: &str, hint| (message.to_owned(), Some(hint));
     match plain {
-        "trailing characters" => said(
-            "something follows the end of the value",
-            "in a .jsonl file every object stands on a line of its own",
-        ),
+        "trailing characters" => {
+            said("something follows the end of the value", "a .jsonl file has one object per line")
+        }
         "trailing comma" => said("a comma before the closing bracket", "remove the comma"),
         "key must be a string" => {
             said("a key must be a string in double quotes", "write {\"key\": …}")
@@ -52,7 +51,7 @@ fn words(rest: &str, category: Category, plain: &str) -> (String, Option<&'stati
             said("a value is expected here", expected_value(rest))
         }
         _ if plain.starts_with("control character") => said(
-            "a line break or control character stands inside a string",
+            "a line break or control character inside a string",
             "write it as an escape: \\n, \\t or \\u0000",
         ),
         "invalid escape" => said(
@@ -77,7 +76,7 @@ fn expected_value(rest: &str) -> &'static str {
     match rest.chars().next() {
         Some('\'') => "strings have double quotes in JSON",
         Some('T' | 'F') => "truth values are `true` and `false` in JSON",
-        Some('N' | 'u' | 'I') => "JSON has `null`, and no None, NaN, undefined or Infinity",
+        Some('N' | 'u' | 'I') => "JSON has `null`, not None, NaN, undefined or Infinity",
         Some('/' | '#') => "JSON has no comments",
         Some(',') => "remove the comma, or write the value that is missing",
         _ => "write a string in double quotes, a number, true, false, null, {…} or […]",
@@ -136,7 +135,7 @@ mod tests {
             ("{a: 1}", "a", "a key must be a string in double quotes"),
             ("{\"a\": 'x'}", "'", "a value is expected here"),
             ("{\"a\": NaN}", "N", "a value is expected here"),
-            ("{\"a\": \"b\nc\"}", "\n", "a line break or control character stands inside a string"),
+            ("{\"a\": \"b\nc\"}", "\n", "a line break or control character inside a string"),
             ("{\"a\": \"\\x\"}", "x", "this is not a JSON escape"),
             ("{\"a\": \"b", "b", "the text ends inside a string"),
             ("{\"a\": [1", "1", "the text ends inside a list"),

@@ -22,7 +22,7 @@ impl<T> OrderedMap<T> {
         self.0.is_empty()
     }
 
-    /// What stands under `name`.
+    /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }

@@ -25,7 +25,7 @@ impl<'a> Row<'a> {
         serde_json::from_str(self.text).unwrap_or_default()
     }
 
-    /// What stands at `path`, if anything.
+    /// The value at `path`, if any.
     pub fn get(self, path: &str) -> Option<Value> {
         let value = self.value();
         if let Some(found) = lookup(&value, path) {
@@ -36,7 +36,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What stands at `path` inside `value`. The empty path is `value` itself.
+/// The value at `path` inside `value`. The empty path is `value` itself.
 pub fn lookup<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let path = path.strip_prefix('.').unwrap_or(path);
     if path.is_empty() {

@@ -1,4 +1,4 @@
-//! Random numbers that are the same for the same seed on every machine: what is drawn with them is a result like any other.
+//! Random numbers that are the same for the same seed on every machine: samples made with them are results like any other.
 //!
 //! The generator is `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). Nothing here
 //! is fit for secrets.

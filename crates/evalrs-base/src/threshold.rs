@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// Values that differ by less are equal: absolute up to 1, and relative to the larger of the two above.
 pub(crate) const TOLERANCE: f64 = 1e-12;
 
-/// Where `value` stands to `threshold`.
+/// How `value` compares with `threshold`.
 pub fn compare(value: f64, threshold: f64) -> Ordering {
     let scale = value.abs().max(threshold.abs()).max(1.0);
     if (value - threshold).abs() < TOLERANCE * scale {

@@ -1,4 +1,5 @@
-//! Joins the pure graph with effects: loads what the graph asks for, executes what it waits for.
+//! Joins the pure graph with effects: loads the files that the graph needs, executes the actions it
+//! waits for.
 //!
 //! A query of the graph never waits. Where an outcome is missing, the grade is pending and its key says what for. The engine
 //! looks that key up in the store, executes the action if it is not there, makes the outcome durable, brings it into the

@@ -1,4 +1,4 @@
-//! The results of an evaluation in dataset order, put together on several threads before they are asked for.
+//! The results of an evaluation in dataset order, put together ahead of time on several threads.
 //!
 //! Threads work on clones of the database, each on every so many-th chunk, and wait where their reader is slow. A write to
 //! the database would wait for them: they end with the iterator.

@@ -16,7 +16,7 @@ pub enum Event {
         /// What they are called: judgments, or calls where programs are among them.
         noun: &'static str,
     },
-    /// So many of them were in the store.
+    /// This many of them were cached.
     Cached(u64),
     /// One was sent.
     Asked,
@@ -27,7 +27,7 @@ pub enum Event {
         /// What it used.
         usage: Usage,
     },
-    /// An endpoint is held back.
+    /// An endpoint must wait.
     Waiting {
         /// The ordinal of the endpoint.
         endpoint: usize,

@@ -13,7 +13,7 @@ use evalrs_model::spec::Repeat;
 /// An effect, described completely by data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// A judge is asked.
+    /// A judge is called.
     Judge(JudgeAction),
     /// A program of the user is called.
     Program(ProgramAction),
@@ -44,7 +44,7 @@ impl Action {
         key::long_texts(|to| self.walk(to))
     }
 
-    /// The model that is asked, if it is one.
+    /// The model that is called, if it is one.
     pub fn model(&self) -> Option<&str> {
         match self {
             Self::Judge(action) => Some(&action.model),

@@ -1,4 +1,4 @@
-//! Which key gives which label, and what stands on its button: one table for the terminal and for pages.
+//! The key of each label, and the text of its button: one table for the terminal and for pages.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use evalrs_model::spec::Scale;
 /// The key of the highest score where digits are tenths of the scale.
 pub const TOP: char = '!';
 
-/// The key that takes back what the same person said.
+/// The key that removes the label of the same person.
 pub const REMOVE: char = 'x';
 
 /// What a key says.

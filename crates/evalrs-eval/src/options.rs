@@ -62,8 +62,8 @@ pub(super) fn pattern(written: &str) -> Result<Regex, Vec<OptionProblem>> {
     })
 }
 
-/// The keywords of schemas of options, in the order in which problems are told. Members are looked at under
-/// `additionalProperties`, which every type of options refuses.
+/// The keywords of schemas of options, in the order in which problems are reported. Members are looked at
+/// under `additionalProperties`, which every type of options refuses.
 const KEYWORDS: [&str; 11] = [
     "type",
     "const",

@@ -23,7 +23,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Trips};
 /// Counts failures that are alike, in a row.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
-    /// So many close the endpoint or a model; 0 never does.
+    /// This many close the endpoint or a model; 0 never does.
     most: u32,
     endpoint: Streak,
     has_answered: bool,
@@ -43,7 +43,7 @@ struct Streak {
 pub(crate) struct EndedAction<'a> {
     pub model: &'a str,
     pub prompt: &'a str,
-    /// Why there is no verdict, if there is none.
+    /// Why there is no verdict, if so.
     pub failure: Option<&'a Failure>,
 }
 
@@ -132,7 +132,7 @@ impl Streak {
     }
 }
 
-/// What is wrong with a reply, without the words of that reply: what stands in quotes, and where its JSON ends.
+/// The fault of a reply, without its text: the quoted part, and where its JSON ends.
 fn fault(message: &str) -> String {
     let outside = message.split('"').step_by(2).collect::<String>();
     let (fault, _) = outside.split_once("JSON object: ").unwrap_or((&outside, ""));

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-/// What stands in for an editor that nobody named.
+/// The default editor.
 const USUAL: &str = "vi";
 
 /// Opens `path` in `editor`, a program with its arguments. Says why that did not work.

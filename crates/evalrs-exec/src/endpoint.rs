@@ -2,7 +2,7 @@
 
 use super::secret::Secret;
 
-/// Who is asked. Requests to one endpoint share its limits, whoever sends them.
+/// The server. Requests to one endpoint share its limits, whoever sends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The protocol.
@@ -22,7 +22,7 @@ pub struct LimitSettings {
     pub requests_per_minute: Option<u32>,
     /// The most tokens of any minute, sent and received.
     pub tokens_per_minute: Option<u64>,
-    /// So many failures that are alike, in a row, close the endpoint; 0 never does.
+    /// This many identical failures in a row close the endpoint; 0 never does.
     pub identical_failures: u32,
 }
 
@@ -50,7 +50,7 @@ pub struct JudgeEndpointId(pub usize);
 /// Whose limits an action counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EndpointId {
-    /// Those of an endpoint that judges are asked at.
+    /// Those of an endpoint of judges.
     Judge(JudgeEndpointId),
     /// Those of this machine, which all programs share.
     Program,

@@ -1,5 +1,6 @@
-//! What the engine asks of whoever executes actions: the execution itself, its limits, and what programs load. And what it
-//! is told in return: whether more may start, what is worth a line, and which files programs are seen to load and to write.
+//! What the engine needs from an executor: the execution of actions, its limits, and the files that programs load. And what
+//! it is told in return: whether more may start, what is worth a line, and which files programs are seen to load and to
+//! write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, pending, ready};
@@ -43,16 +44,16 @@ pub trait Executor {
         &NoPrograms
     }
 
-    /// Undoes what actions did in the world beside what they are asked for, in bounded time; for when nothing is executed
-    /// any more. What was dropped in the middle is undone too.
+    /// Undoes the side effects of actions, in bounded time; for when nothing is executed any more. What was dropped in
+    /// the middle is undone too.
     fn close(&self) -> CloseFuture<'_> {
         Box::pin(ready(Vec::new()))
     }
 }
 
-/// Says which actions may start, by the limits of those who are asked.
+/// Decides which actions may start, by the limits of their servers.
 pub trait ExecutionLimits {
-    /// A new evaluation begins: what was given up in the last one is asked again.
+    /// A new evaluation begins: disabled endpoints of the last one are called again.
     fn begin(&self);
 
     /// Nothing more is sent until a new evaluation begins, and why. What is under way finishes; what waits to be sent
@@ -65,7 +66,7 @@ pub trait ExecutionLimits {
     /// Whether an action of this endpoint may start.
     fn room(&self, endpoint: EndpointId) -> Room;
 
-    /// Why this model of an endpoint is asked no more, if it is not; others of it may be.
+    /// Why this model of an endpoint is disabled, if it is; others of it may be called.
     fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String>;
 
     /// Resolves when an answer of `room` may have changed, or there are notices.
@@ -87,8 +88,8 @@ pub trait ProgramLoader {
     /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
     fn sandbox(&self) -> Option<&'static str>;
 
-    /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
-    /// it was called.
+    /// The files that programs were seen to load since the last call, besides those from [`Self::load`]: each in its
+    /// state at the call.
     fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>;
 }
 
@@ -122,7 +123,7 @@ impl ExecutionLimits for NoLimits {
     }
 }
 
-/// Stands in where no programs are called: they load nothing.
+/// The executor without programs: nothing is loaded.
 #[derive(Debug)]
 pub struct NoPrograms;
 
@@ -151,7 +152,7 @@ pub enum Room {
     Now,
     /// Not before one that is under way lands.
     Full,
-    /// Not yet; `changed` tells when to look again.
+    /// Not yet; `changed` resolves when it is worth looking again.
     Later,
     /// Not any more, and why.
     Closed(String),
@@ -160,13 +161,13 @@ pub enum Room {
 /// Something an executor has to say, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// An endpoint is held back.
+    /// An endpoint must wait.
     Waiting {
         /// Which one.
         endpoint: JudgeEndpointId,
         /// By what.
         what: String,
-        /// Whether that is worth a line: it was not said in the last minute.
+        /// Whether that is worth a line: none reported it in the last minute.
         is_new: bool,
     },
     /// Nothing holds this endpoint back any more.
@@ -191,7 +192,7 @@ pub struct DiscoveredFiles {
     pub missed: BTreeSet<String>,
     /// Other files that it opened to read them, each with its digest then; none of what is too large for one.
     pub reads: BTreeMap<String, Option<String>>,
-    /// Files that its words name and that it writes: then it is told of nothing else.
+    /// Files that its words name and that it writes: then nothing else about it is reported.
     pub outputs: BTreeSet<String>,
 }
 

@@ -20,7 +20,7 @@ use evalrs_model::key::ActionKey;
 
 /// An executor for each kind of action.
 pub struct Executors {
-    /// Asks judges.
+    /// Calls judges.
     pub judges: Box<dyn Executor>,
     /// Runs programs.
     pub programs: Rc<ProgramExecutor>,

@@ -15,9 +15,9 @@ use evalrs_model::spec::{AgentKind, AgentSpec, Patience};
 
 /// An action, and everything that decides how it is executed but not what comes of it.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "made for a moment, and mostly of judges")]
+#[expect(clippy::large_enum_variant, reason = "short-lived, and mostly of judges")]
 pub enum Launch {
-    /// A judge is asked.
+    /// A judge is called.
     Judge(JudgeLaunch),
     /// A program is called.
     Program(ProgramLaunch),
@@ -54,14 +54,14 @@ pub struct ProgramLaunch {
     pub start: Arc<Start>,
 }
 
-/// A judge's action and everything that decides how it is asked but not what it answers.
+/// A judge's action and everything that decides how it is called but not its answer.
 #[derive(Clone, Debug)]
 pub struct JudgeLaunch {
     /// The action.
     pub action: JudgeAction,
     /// Whose limits it counts against.
     pub endpoint: JudgeEndpointId,
-    /// The grader and the sample that it is for, as people read them; empty if nobody says.
+    /// The grader and the sample that it is for, as people read them; empty by default.
     pub what_for: String,
     /// Where the request goes.
     pub base_url: String,
@@ -69,7 +69,7 @@ pub struct JudgeLaunch {
     pub api_key: Option<Secret>,
     /// Further headers.
     pub headers: Vec<RequestHeader>,
-    /// How long and how often it is asked.
+    /// The time limits and retries of its requests.
     pub patience: Patience,
     /// The agent that judges, where it is one.
     pub agent: Option<AgentSpec>,
@@ -101,8 +101,8 @@ pub struct TargetLaunch {
     pub setup: Option<Arc<Start>>,
     /// The sample, the model and the trial, as people read them.
     pub what_for: String,
-    /// How long each turn of a command line may take, where that is said outside of its adapter: one that takes longer
-    /// then ends no conversation.
+    /// How long each turn of a command line may take, if set outside of its adapter: one that takes longer then does
+    /// not end the conversation.
     pub turn_limit: Option<Duration>,
 }
 
@@ -120,7 +120,7 @@ pub struct TargetAccess {
 }
 
 impl TargetAccess {
-    /// What requests hold that must not be told.
+    /// The secrets in requests, which must not be shown.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         secrets_of(self.api_key.as_ref(), &self.headers)
     }
@@ -148,7 +148,7 @@ impl TargetLaunch {
         self
     }
 
-    /// `text` without any secret that the target is told or sent.
+    /// `text` without any secret that the target gets.
     pub fn without_secrets(&self, text: &str) -> String {
         let text = self.start.without_secrets(text);
         let all = self.access.iter().chain(&self.user);

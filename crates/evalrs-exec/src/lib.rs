@@ -1,4 +1,4 @@
-//! Executes the actions of evalrs: asks judges over HTTP, calls the programs of a user, and holds the conversations of agents.
+//! Executes the actions of evalrs: calls judges over HTTP, calls the programs of a user, and runs the conversations of agents.
 //!
 //! An action goes in as a [`Launch`], which adds to it what decides how it is executed but not what comes of it: where a
 //! server is, its API key, how a process is started. An [`Outcome`](evalrs_model::outcome::Outcome) comes out, and a failure

@@ -1,4 +1,4 @@
-//! Stands in where judges are not built in: nothing is asked, and that is said.
+//! The executor of builds without judges: calls fail with that reason.
 
 use super::{ActionFuture, Executor, Launch};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};

@@ -7,7 +7,7 @@ pub struct RequestHeader {
     pub name: String,
     /// What it says.
     pub value: Secret,
-    /// Whether that must not be told.
+    /// Whether that must not be shown.
     pub is_secret: bool,
 }
 

@@ -6,7 +6,7 @@ use evalrs_model::spec::{ProgramSpec, is_secret};
 /// How a program is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// What the suite says.
+    /// The suite's setting.
     pub spec: ProgramSpec,
     /// Its file, absolute.
     pub path: String,
@@ -14,9 +14,9 @@ pub struct Start {
     pub runtime: Option<Runtime>,
     /// The folder it runs in, absolute.
     pub cwd: String,
-    /// The folder of which it is told which files it loads, absolute.
+    /// The folder in which its loaded files are tracked, absolute.
     pub workspace: String,
-    /// The files that it is said to read, absolute.
+    /// The files that it declares to read, absolute.
     pub inputs: Vec<String>,
     /// The files that its words name and that it may turn out to write, absolute.
     pub may_write: Vec<String>,

@@ -162,7 +162,7 @@ pub fn conversation_keys(db: &dyn Db, chunk: Chunk) -> Vec<Option<ActionKey>> {
     cases.map(|case| conversation_key(db, chunk, case)).collect()
 }
 
-/// Renders the conversation of a case again, to be held; `sample` is what the target is told as its id.
+/// Renders the conversation of a case again, to run it; `sample` is the id that the target gets.
 pub fn conversation_of(
     db: &dyn Db,
     chunk: Chunk,

@@ -1,4 +1,4 @@
-//! Results as a digest reads them: put together only where it tells more of them than that grades failed.
+//! Results as a digest reads them: put together only if it shows more of them than that grades failed.
 //!
 //! Of hundreds of thousands of results a report for people shows a few failures, and groups errors; of all others it counts
 //! verdicts, which cells tell.
@@ -34,7 +34,7 @@ pub fn briefs(
     root.chunks(db).iter().flat_map(move |chunk| chunk_briefs(db, *chunk, keep, &mut failed))
 }
 
-/// The same of a chunk, after so many failures of each grader.
+/// The same of a chunk, after this many failures of each grader.
 fn chunk_briefs<'a>(
     db: &'a Database,
     chunk: Chunk,

@@ -37,8 +37,8 @@ impl<'db> ChunkRows<'db> {
         self.spec.live.is_some()
     }
 
-    /// What each case comes to, in order: `here` of a recorded row, and `query` of a case whose target is run, which
-    /// asks a query that does the same of this case alone.
+    /// The result of each case, in order: `here` for a recorded row, and `query` for a case whose target is run,
+    /// which calls a query that does the same for this case alone.
     pub(crate) fn each<T>(
         self,
         here: impl Fn(&CaseInput<'db>) -> T,
@@ -104,7 +104,7 @@ impl<'db> CaseInput<'db> {
         }
     }
 
-    /// Why there is no answer, where a target that is run gave none yet.
+    /// Why a target that is run has no answer yet.
     pub(crate) fn missing(&self) -> Option<&UnansweredCase> {
         self.answer.as_ref()?.as_ref().err()
     }
@@ -117,7 +117,7 @@ impl<'db> CaseInput<'db> {
         submission.held(self.source.records, self.at / self.source.spec.cases())
     }
 
-    /// What a submission that is kept stands for.
+    /// The submission behind a stored reference.
     pub(crate) fn shown(&self, held: &HeldSubmission) -> Submission {
         held.within(self.source.records, self.at / self.source.spec.cases())
     }

@@ -25,7 +25,7 @@ pub struct CheckedRecords {
     pub rubric_files: Vec<(usize, String)>,
     /// Graders that rows name, each list once: the first record, names.
     pub named_graders: Vec<(usize, Vec<String>)>,
-    /// Which cases the condition on rows leaves out, whose shapes are nobody's business; nothing if there is no condition.
+    /// The cases that the filter leaves out, whose shapes do not matter; nothing without a filter.
     pub left_out: Box<[bool]>,
 }
 

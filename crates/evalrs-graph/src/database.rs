@@ -1,4 +1,5 @@
-//! The one database: the storage of salsa, the files and programs that were asked for, and what came of actions beside them.
+//! The one database: the storage of salsa, the files and programs that queries read, and the outcomes of actions beside
+//! them.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -27,7 +28,8 @@ pub trait Db: salsa::Database {
     /// The program that a suite names, made on first ask with nothing read yet.
     fn program(&self, spec: &ProgramSpec) -> Program;
 
-    /// What came of an action, if it is known. Only for queries that have read their chunk's epoch.
+    /// The result of an action, if it is known. Only for queries that have read their chunk's
+    /// epoch.
     fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>>;
 
     /// The digest of what was replied to an action, if something was; its text may have been let go of.
@@ -41,7 +43,7 @@ pub struct Database {
     storage: Storage<Self>,
     files: Arc<Mutex<HashMap<String, File>>>,
     programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
-    /// What came of actions.
+    /// The result of actions.
     pub outcomes: Arc<OutcomeTable>,
     /// Chunks that were made and hold nothing by now.
     pub(super) spare_slots: Vec<Chunk>,
@@ -91,19 +93,19 @@ impl Database {
         std::mem::take(&mut *self.executed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Every file that was asked for and not read yet, sorted.
+    /// Every file that queries read and that was not loaded yet, sorted.
     pub fn unread_files(&self) -> Vec<(String, File)> {
         let mut files = self.files();
         files.retain(|(_, file)| *file.text(self) == FileText::Unread);
         files
     }
 
-    /// The file at `path`, if it was ever asked for.
+    /// The file at `path`, if a query ever read it.
     pub fn known_file(&self, path: &str) -> Option<File> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
     }
 
-    /// Every file that was ever asked for, sorted by path.
+    /// Every file that queries ever read, sorted by path.
     pub fn files(&self) -> Vec<(String, File)> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(String, File)> =
@@ -112,7 +114,7 @@ impl Database {
         all
     }
 
-    /// Every program that was ever asked for, with what the suite says of it, sorted by that.
+    /// Every program that queries ever read, with its settings in the suite, sorted by them.
     pub fn programs(&self) -> Vec<(String, Program)> {
         let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(String, Program)> =

@@ -32,7 +32,7 @@ pub struct DeclaredMetric<'db> {
     /// What it belongs to.
     #[returns(copy)]
     pub root: Root,
-    /// What the suite says.
+    /// The suite's setting.
     pub spec: MetricSpec,
 }
 
@@ -50,7 +50,7 @@ pub fn declared_metrics(db: &dyn Db, root: Root) -> Vec<DeclaredMetric<'_>> {
     metrics.map(|metric| DeclaredMetric::new(db, root, metric.clone())).collect()
 }
 
-/// What a metric comes to.
+/// The result of a metric.
 #[salsa::tracked]
 pub fn metric_value<'db>(db: &'db dyn Db, metric: DeclaredMetric<'db>) -> MetricValue {
     let spec = metric.spec(db);
@@ -93,7 +93,7 @@ pub fn other_classes(db: &dyn Db, root: Root, spec: &MetricSpec) -> Option<BTree
     (!classes.contains(class)).then_some(classes)
 }
 
-/// What each sample is drawn by, in the order of samples: it follows from its name.
+/// The random weight of each sample, in the order of samples: it follows from its name.
 #[salsa::tracked]
 fn sample_seeds(db: &dyn Db, root: Root) -> Arc<[u64]> {
     let mut seeds = Vec::new();
@@ -110,7 +110,7 @@ fn sample_seeds(db: &dyn Db, root: Root) -> Arc<[u64]> {
     Arc::from(seeds)
 }
 
-/// What stands at a path in each case of a chunk.
+/// The value at a path in each case of a chunk.
 #[salsa::tracked]
 fn values_at<'db>(db: &'db dyn Db, chunk: Chunk, path: RowPath<'db>) -> Arc<[Operand]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };

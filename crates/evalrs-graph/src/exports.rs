@@ -1,4 +1,4 @@
-//! What files of other tools say of a result beyond its own line: what the sample handed over, and what the target did.
+//! Further facts in the result files of other tools: what the sample supplied, and what the target did.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Folds over every chunk: aggregates, breakdowns, the gate, and what is asked of labels that are held out.
+//! Folds over every chunk: aggregates, breakdowns, the gate, and queries of held-out labels.
 //!
 //! Each is a query, so that an evaluation in which nothing changed aggregates nothing.
 
@@ -60,7 +60,7 @@ pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observati
     Arc::from(all)
 }
 
-/// What the gate says.
+/// The status of the gate.
 #[salsa::tracked]
 pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
     let Some(rule) = gate_rule(db, root) else { return GateReport::default() };
@@ -173,9 +173,9 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<OrderedMap<OrderedMap<Metric>>>
     Some(OrderedMap(by_tag.collect()))
 }
 
-/// What each ballot of a grader said, on the judges' own scale: one row for each submission that is judged, in dataset
-/// order, one column for each judge and vote, judge by judge. None where a ballot has no verdict. Empty for graders
-/// with one ballot a submission, and for those that compare. Ballots that confirm are left out: only bad
+/// The score of each ballot of a grader, on the judges' own scale: one row for each submission that is judged, in
+/// dataset order, one column for each judge and vote, judge by judge. None where a ballot has no verdict. Empty for
+/// graders with one ballot a submission, and for those that compare. Ballots that confirm are left out: only bad
 /// submissions have them.
 #[salsa::tracked]
 pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Option<f64>>> {
@@ -259,7 +259,7 @@ fn each_judgment<'db>(
     }
 }
 
-/// What people would have said of everything; none where there are no labels for the grader, or one for every verdict.
+/// The estimated human verdict on everything; none if the grader has no labels, or one for every verdict.
 #[salsa::tracked(returns(copy))]
 pub fn people_estimate<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<PeopleEstimate> {
     if !has_labels(db, grader) {
@@ -347,7 +347,8 @@ pub fn label_count<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelCou
     Some(LabelCount { people: names.len(), ..found })
 }
 
-/// Of fewer held-out labels nothing is told: who narrows a suite down to a row would be told its label.
+/// With fewer held-out labels nothing is reported: narrowing a suite down to one row would reveal its
+/// label.
 const FEWEST: usize = 10;
 
 /// A question for each grader that has held-out labels and a verdict or an error for all of them. None where the command line

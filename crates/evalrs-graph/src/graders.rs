@@ -45,10 +45,10 @@ pub struct Grader<'db> {
     /// How it grades.
     #[tracked]
     pub kind: GraderKind,
-    /// Where the reference answer stands in the ground truth.
+    /// The place of the reference answer in the ground truth.
     #[tracked]
     pub ground_truth_pattern: Option<String>,
-    /// Where the reference answer stands in the row, in place of the ground truth.
+    /// The place of the reference answer in the row, instead of the ground truth.
     #[tracked]
     pub ground_truth: Option<String>,
     /// Whether the opposite is wanted.
@@ -68,7 +68,7 @@ pub struct Grader<'db> {
 /// are known by them: so they stay.
 #[salsa::interned(revisions = usize::MAX)]
 pub struct SharedExtractor<'db> {
-    /// What the suite says.
+    /// The suite's setting.
     pub spec: ExtractorSpec,
 }
 
@@ -262,7 +262,7 @@ fn method(
     }
 }
 
-/// How a grader grades that asks judges: once the commands among them are read.
+/// How a grader with judges grades, once the commands among them are read.
 fn judge_method(db: &dyn Db, rubric: &RubricSpec, base_url: BaseUrls<'_>) -> Method {
     let mut read = Vec::new();
     for program in rubric.programs() {

@@ -21,7 +21,7 @@ pub struct File {
 /// A program that a suite names; also one that does not exist.
 #[salsa::input(debug)]
 pub struct Program {
-    /// What the suite says.
+    /// The suite's setting.
     pub spec: ProgramSpec,
     /// What is known of its files.
     pub state: ProgramState,

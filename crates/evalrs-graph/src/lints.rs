@@ -76,7 +76,7 @@ pub fn all(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
     found.filter(|found| !found.lint.is_some_and(is_allowed)).collect()
 }
 
-/// Samples that share a conversation though the target is told their ids, of which the suite does not say that answers rest
+/// Samples that share a conversation although the target gets their ids, and the suite does not declare that answers depend
 /// on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SharedConversations {
@@ -86,7 +86,7 @@ struct SharedConversations {
     others: usize,
 }
 
-/// What the target is handed of a sample, where it is told ids and the suite does not say that answers rest on them.
+/// What the target gets of a sample, if it gets ids and the suite does not declare that answers depend on them.
 #[salsa::tracked]
 fn handed_with_ids(db: &dyn Db, root: Root) -> Option<HandedInput> {
     // Of recorded results nobody is told anything.
@@ -95,7 +95,7 @@ fn handed_with_ids(db: &dyn Db, root: Root) -> Option<HandedInput> {
     (known.id == IdUse::Told).then_some(known.handed)
 }
 
-/// For each of a chunk's records, the digest of what the target is handed of it. None of one that is not evaluated or that has
+/// For each of a chunk's records, the digest of what the target gets of it. None of one that is not evaluated or that has
 /// no id of its own.
 #[salsa::tracked]
 fn handed_digests(db: &dyn Db, chunk: Chunk) -> Box<[Option<u128>]> {
@@ -153,7 +153,7 @@ fn shared_conversation_warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
         others => format!(", and {others} others share one too"),
     };
     let message = format!(
-        "the samples `{}` and `{}` share a conversation{more}: only their id tells them apart, which the target is told and no key holds",
+        "the samples `{}` and `{}` share a conversation{more}: they differ only by id, which the target receives but no key contains",
         clipped(first),
         clipped(second),
     );
@@ -166,6 +166,6 @@ fn shared_conversation_warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
     );
     let warning = Diagnostic::warning(place, message).lint(Lint::SharedConversation.name());
     Some(warning.hint(
-        "say `sees: [id]` in `target` if its answers rest on the id; if not, `allow: [shared-conversation]`",
+        "set `sees: [id]` in `target` if its answers depend on the id; if not, `allow: [shared-conversation]`",
     ))
 }

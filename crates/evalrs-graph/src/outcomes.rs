@@ -1,4 +1,4 @@
-//! What came of actions: the side table that queries read under the epochs of their chunks.
+//! The result of actions: the side table that queries read under the epochs of their chunks.
 //!
 //! Conversations may be large, and are seldom read twice. So the text of a reply may be let go of: its digest stays, and
 //! an archive hands the text out again where something reads it after all. A text of another digest is none: the reply is
@@ -15,7 +15,7 @@ use evalrs_model::outcome::Outcome;
 
 /// Keeps replies that the graph has let go of.
 pub trait ReplyArchive: Send + Sync {
-    /// What came of the action under `key`; none if it cannot be read.
+    /// The result of the action under `key`; none if it cannot be read.
     fn reply(&self, key: ActionKey) -> Option<Outcome>;
 }
 
@@ -61,14 +61,14 @@ impl OutcomeTable {
         self.left.store(known.len(), Ordering::Relaxed);
     }
 
-    /// Whether so many came since the last [`Self::keep`] that it is worth while to look at all of them.
+    /// Whether enough came since the last [`Self::keep`] to make a pass over all of them worthwhile.
     pub fn has_grown(&self) -> bool {
         const SHARE: usize = 32;
         let left = self.left.load(Ordering::Relaxed);
         self.known.read().unwrap_or_else(PoisonError::into_inner).len() > left + left / SHARE
     }
 
-    /// What came of an action, if it is known.
+    /// The result of an action, if it is known.
     pub fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
         let digest = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,8 @@ impl OutcomeTable {
         })
     }
 
-    /// Says where the replies are that are let go of; nothing: those whose text is not held are lost from now on.
+    /// Sets where released replies can be read again; without a reader, those whose text is not in memory are
+    /// lost from now on.
     pub fn set_archive(&self, archive: Option<Arc<dyn ReplyArchive>>) {
         *self.archive.write().unwrap_or_else(PoisonError::into_inner) = archive;
     }

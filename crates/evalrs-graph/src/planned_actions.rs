@@ -1,5 +1,5 @@
-//! The actions of plans: the one walk over chunks, graders, cases and keys; and what judges will be asked once a target or an
-//! extractor has answered, as far as the rows tell.
+//! The actions of plans: the one walk over chunks, graders, cases and keys; and the judge calls that follow once a target or
+//! an extractor has answered, as far as the rows show.
 
 use super::inputs::{CellId, Chunk, Root};
 use super::queries::{self, Grader, Threshold, graders, plans};
@@ -69,7 +69,7 @@ fn in_chunk<'db>(
     })
 }
 
-/// Visits every judgment that follows what is to be asked, with nothing in the place of what is judged.
+/// Visits every judgment that follows a pending call, with an empty submission.
 pub fn each_following(
     db: &Database,
     root: Root,

@@ -1,4 +1,4 @@
-//! What the rest of the program asks of the graph, and the plans and grades of chunks: one-line bodies, or loops over a
+//! The queries that the rest of the program uses, and the plans and grades of chunks: one-line bodies, or loops over a
 //! chunk, around the pure functions of one case.
 //!
 //! Each is a query because equality there is where re-work stops: an extractor that picks the same text stops the wave before
@@ -82,7 +82,7 @@ struct ChunkPlanner<'db> {
     is_reward: bool,
     baselines: Baselines<'db>,
     votes: ChunkVotes<'db>,
-    /// What is graded of recorded rows, once it was asked for: rewards never do.
+    /// The graded part of recorded rows, once a query needs it: rewards never do.
     texts: OnceCell<GradedTexts<'db>>,
 }
 
@@ -155,7 +155,7 @@ pub struct Cells {
     pub cells: Arc<[Cell]>,
 }
 
-/// Plans joined with what came of their actions.
+/// Plans joined with the result of their actions.
 #[salsa::tracked]
 pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     let plans = plans(db, chunk, grader);

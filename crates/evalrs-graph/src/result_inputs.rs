@@ -1,4 +1,5 @@
-//! What the results of an evaluation are made of, as one digest: all that is in the database, and what came of every action.
+//! What the results of an evaluation are made of, as one digest: all that is in the database, and the result of every
+//! action.
 //!
 //! Results are a pure function of it. So where it is what it was when an earlier run wrote its results, by the same program,
 //! these are the results of this run too, and need not be put together to be told.

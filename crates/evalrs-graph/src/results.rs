@@ -129,7 +129,7 @@ fn labels(db: &Database, root: Root) -> OrderedMap<String> {
     usable_labels(&names.collect::<Vec<_>>())
 }
 
-/// The results in dataset order, each read when it is asked for.
+/// The results in dataset order, each read on demand.
 pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_ {
     root.chunks(db).iter().flat_map(move |chunk| chunk_lines(db, *chunk))
 }
@@ -140,7 +140,7 @@ pub fn chunk_lines(db: &Database, chunk: Chunk) -> impl Iterator<Item = ResultLi
     cases.filter_map(move |case| line(db, chunk, case))
 }
 
-/// The heads of the results in dataset order, each read when it is asked for.
+/// The heads of the results in dataset order, each read on demand.
 pub fn heads(db: &Database, root: Root) -> impl Iterator<Item = Head> + '_ {
     root.chunks(db).iter().flat_map(move |chunk| {
         let cases = 0..queries::places(db, *chunk).len();
@@ -199,7 +199,7 @@ pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
 /// What a row says of a case beyond its result line.
 #[derive(Debug)]
 pub struct CaseRecord {
-    /// What was said and done; none where the row carries nothing of that, or it cannot be read.
+    /// The conversation; none if the row has none or it cannot be read.
     pub trajectory: Option<Trajectory>,
     /// What the row says beside.
     pub metadata: Value,
@@ -321,7 +321,7 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
         some.push(id);
     }
     match some.as_slice() {
-        [] => "no row counts".to_owned(),
+        [] => "no row is selected".to_owned(),
         some => format!("the ids are `{}`", some.join("`, `")),
     }
 }
@@ -339,7 +339,7 @@ pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<S
     ids
 }
 
-/// What a person says of what a grader grades in a case, on the scale 0.0..=1.0; none where there is no label.
+/// The human label of a case for a grader, on the scale 0.0..=1.0; none without a label.
 pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<Label> {
     super::labels::labels(db, chunk, grader).get(case).copied().flatten()
 }

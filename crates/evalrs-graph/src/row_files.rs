@@ -63,7 +63,7 @@ pub fn recorded_run(db: &dyn Db, file: File) -> RunReading {
             return RunReading { run: Arc::new(run), problems };
         }
         FileText::Unread => Vec::new(),
-        FileText::Missing => vec![unreadable("there is no such file")],
+        FileText::Missing => vec![unreadable("no such file")],
         FileText::Unreadable(reason) => vec![unreadable(reason)],
         FileText::NoText(problem) => vec![(**problem).clone()],
     };
@@ -169,14 +169,14 @@ pub fn vote_reading<'db>(db: &'db dyn Db, grader: Grader<'db>) -> VoteReading {
     let unreadable = |why: &str| {
         let message = format!("cannot read the votes in `{path}`: {why}");
         Diagnostic::error(Place::file(path), message)
-            .hint("`path` of `kind: recorded_votes` names a file with a vote a row")
+            .hint("`path` of `kind: recorded_votes` names a file with one vote per row")
     };
     let problems = match file.text(db) {
         FileText::Text(text) => return vote_file::read(path, text, &spec.layout),
         // Nobody has voted yet.
         FileText::Missing if spec.path.is_none() => Vec::new(),
         FileText::Unread => Vec::new(),
-        FileText::Missing => vec![unreadable("there is no such file")],
+        FileText::Missing => vec![unreadable("no such file")],
         FileText::Unreadable(reason) => vec![unreadable(reason)],
         FileText::NoText(problem) => vec![(**problem).clone()],
     };
@@ -204,7 +204,7 @@ fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
     let message = format!("the votes on {samples} match no row: {}{rest}", shown.join(", "));
     Some(
         Diagnostic::warning(Place::file(file.path(db)), message)
-            .hint("ids are those of results.jsonl; `fields: {id: PATH}` says where they stand"),
+            .hint("ids are those of results.jsonl; `fields: {id: PATH}` sets their path"),
     )
 }
 

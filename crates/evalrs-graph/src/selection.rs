@@ -89,7 +89,7 @@ pub struct Selection {
 /// What narrows the evaluation down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Narrowing {
-    /// Only the first so many samples.
+    /// Only the first N samples.
     pub max_samples: Option<usize>,
     /// Only samples with one of these tags.
     pub tags: Vec<String>,
@@ -101,8 +101,8 @@ pub struct Narrowing {
     pub cases_per_record: usize,
 }
 
-/// Selects over the cases of every chunk, in order; of each, which of them the condition of the dataset leaves out: nothing if
-/// there is no condition.
+/// Selects over the cases of every chunk, in order; for each, which of them the filter of the dataset leaves out: nothing
+/// without a filter.
 pub(crate) fn select<'a>(
     chunks: impl Iterator<Item = (&'a [SelectableCase], &'a [bool])>,
     narrowing: &Narrowing,

@@ -22,7 +22,7 @@ pub fn case_ids(db: &dyn Db, chunk: Chunk) -> Arc<[Option<CaseId>]> {
     placed.map(|(who, place)| place.is_in().then(|| case_id(who, *place))).collect()
 }
 
-/// Where every case stands.
+/// The place of every case.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CaseIndex {
     /// The cases of each chunk.
@@ -30,7 +30,7 @@ pub struct CaseIndex {
     places: HashMap<CaseId, CasePlace>,
 }
 
-/// Where a case stands in the dataset.
+/// The place of a case in the dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CasePlace {
     /// The ordinal of its chunk.
@@ -40,7 +40,7 @@ pub struct CasePlace {
 }
 
 impl CaseIndex {
-    /// Where a case stands.
+    /// The place of a case.
     pub fn place(&self, case: CaseId) -> Option<CasePlace> {
         self.places.get(&case).copied()
     }
@@ -81,7 +81,7 @@ impl CaseIndex {
     }
 }
 
-/// Where every case of the dataset stands.
+/// The place of every case of the dataset.
 #[salsa::tracked(returns(clone))]
 pub fn case_index(db: &dyn Db, root: Root) -> Arc<CaseIndex> {
     let mut index = CaseIndex::default();

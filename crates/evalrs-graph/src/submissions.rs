@@ -152,7 +152,7 @@ pub struct GradedTexts<'db> {
 }
 
 impl GradedTexts<'_> {
-    /// That of a case; none if there is no such case.
+    /// That of a case; none if the case does not exist.
     pub fn get(&self, case: usize) -> Option<Submission> {
         Some(self.held.get(case)?.within(self.records, case / self.cases))
     }

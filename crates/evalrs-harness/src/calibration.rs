@@ -13,7 +13,7 @@ use super::words::{fenced, first, shortened, shown, text_of};
 const OUTPUT: usize = 500;
 /// The characters of what a step says that are shown.
 const STEP: usize = 100;
-/// Trajectories of so many steps are shown whole.
+/// Trajectories of this many steps are shown whole.
 const STEPS: usize = 5;
 
 /// A result to be checked by somebody.

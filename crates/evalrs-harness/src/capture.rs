@@ -23,7 +23,7 @@ pub(crate) struct CapturedPrompt {
     pub trajectory: Vec<Value>,
     /// What is kept of the conversation; none if it could not begin.
     pub answer: Option<TargetAnswer>,
-    /// What it used, where it tells.
+    /// The usage, if reported.
     pub usage: Option<Usage>,
     /// When it began, in milliseconds since 1970.
     pub start: u64,
@@ -76,7 +76,7 @@ impl CapturedPrompt {
         self.answer.as_ref().map_or(0, |answer| answer.duration_ms)
     }
 
-    /// What a grader is handed. `cwd` is where the agent worked, where that was said.
+    /// The input of a grader. `cwd` is where the agent worked, where that was said.
     pub(crate) fn grader_input(&self, prompt: &JsonRecord, cwd: Option<&str>) -> String {
         let output = Value::from(self.output.as_str());
         let trajectory = Value::from(self.trajectory.clone());
@@ -237,7 +237,7 @@ fn metadata_of(prompt: &JsonRecord) -> JsonRecord {
     prompt.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-/// How much a trajectory tells.
+/// The level of detail of a trajectory.
 fn richness(trajectory: &[Value]) -> &'static str {
     if trajectory.iter().any(|step| step["type"] != "message") {
         "full"

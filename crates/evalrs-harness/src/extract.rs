@@ -6,7 +6,7 @@ use super::lines::{JsonRecord, members_of};
 use evalrs_base::json_syntax::kind_of;
 use evalrs_eval::adapter::{Adapter, TurnReader, steps_paired_by_id};
 
-/// The record with output and trajectory in place of its raw lines. An error says what is wrong with it.
+/// The record with output and trajectory instead of its raw lines. An error says what is wrong with it.
 pub(crate) fn extracted(raw: &JsonRecord, adapter: &Adapter) -> Result<JsonRecord, String> {
     let lines = match raw.get("rawLines") {
         Some(Value::Array(lines)) => lines,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use evalrs_base::json_syntax::{kind_of, slip};
 
-/// What stands on a line.
+/// The content of a line.
 pub(crate) type JsonRecord = Map<String, Value>;
 
 /// A line with something on it.
@@ -74,15 +74,13 @@ pub(crate) fn object(line: InlineLine<'_>) -> Result<JsonRecord, BadLine> {
         return Err(wrong("expected an object, found white space".to_owned()));
     }
     if matches!(line.text.trim(), "{" | "[") {
-        let reason =
-            "this is only the beginning of JSON: every record stands whole on a line of its own";
+        let reason = "the JSON is incomplete: write one whole record per line";
         return Err(wrong(reason.to_owned()));
     }
     match serde_json::from_str(line.text) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => {
-            let lines =
-                if other.is_array() { ": every record stands on a line of its own" } else { "" };
+            let lines = if other.is_array() { ": write one record per line" } else { "" };
             Err(wrong(format!("expected an object, found {}{lines}", kind_of(&other))))
         }
         Err(error) => {
@@ -123,7 +121,7 @@ mod tests {
             ("{\"a\":1}\n\n1", "1:a at line 3: expected an object, found a number"),
             (
                 "[{\"a\":1}]",
-                "at line 1: expected an object, found a list: every record stands on a line of its own",
+                "at line 1: expected an object, found a list: write one record per line",
             ),
             ("{\"é\": }", "at line 1: a value is expected here (column 7)"),
         ] {
@@ -131,7 +129,7 @@ mod tests {
         }
         let whole = decode(b"\n{\n  \"a\": 1\n}\n").map(lines).unwrap().next().map(object);
         let reason = whole.unwrap().unwrap_err().to_string();
-        assert!(reason.starts_with("at line 2: this is only the beginning of JSON"), "{reason}");
+        assert!(reason.starts_with("at line 2: the JSON is incomplete"), "{reason}");
         assert_eq!(told(b"{}\n{\"a\": \"\xff\"}"), "at line 2: this is not UTF-8");
     }
 }

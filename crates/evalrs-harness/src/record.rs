@@ -1,4 +1,4 @@
-//! What a grader is handed of a record, and the record with what the grader gave.
+//! The input of a grader from a record, and the record with the result of the grader.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -52,7 +52,7 @@ fn gives_reasoning(text: &str) -> bool {
     value.get("reasoning").is_some_and(Value::is_string)
 }
 
-/// What a grader is handed, compact: of the members that `of` gives, those that graders know, in their order. One that is
+/// The input of a grader, compact: of the members that `of` gives, those that graders know, in their order. One that is
 /// null is left out unless it must be there.
 pub(crate) fn grader_input<'v>(of: impl Fn(&str) -> Option<&'v Value>) -> String {
     let mut text = "{".to_owned();
@@ -73,7 +73,7 @@ pub(crate) fn grader_input<'v>(of: impl Fn(&str) -> Option<&'v Value>) -> String
     text
 }
 
-/// What a function of Python is handed for a record, made of what a program is handed.
+/// The input of a Python function for a record, made from the input of a program.
 pub(crate) fn function_input(grader_input: &str) -> String {
     let mut given: Map<String, Value> = serde_json::from_str(grader_input).unwrap_or_default();
     let mut take = |name: &str| given.shift_remove(name).unwrap_or_default();

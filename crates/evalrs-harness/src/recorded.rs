@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::lines::JsonRecord;
 use evalrs_metrics::results::recorded_submission;
 
-/// The grades of a result line as graded records; none if the record is no such line. A grade that could not be made is
-/// no verdict that anybody could check, and is left out.
+/// The grades of a result line as graded records; none if the record is not such a line. A grade that could not be made
+/// is no verdict that anybody could check, and is left out.
 pub(crate) fn graded_records(line: &JsonRecord) -> Option<Vec<JsonRecord>> {
     let id = line.get("sample_id")?.as_str()?;
     let grades = line.get("grades")?.as_object()?;

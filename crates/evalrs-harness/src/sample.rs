@@ -2,7 +2,7 @@
 
 use evalrs_base::random::SplitMix;
 
-/// `wanted` of the numbers below `population`, in order; all of them if there are no more.
+/// `wanted` of the numbers below `population`, in order; all of them if there are fewer.
 pub(crate) fn sample(population: usize, wanted: usize, seed: u64) -> Vec<usize> {
     let mut generator = SplitMix::new(seed);
     let mut left = wanted.min(population);

@@ -25,7 +25,7 @@ static TOKENS: LazyLock<Vec<String>> = LazyLock::new(|| {
 struct Declaration {
     name: &'static str,
     is_exported: bool,
-    /// What stands behind `=`, and all that follows.
+    /// The text behind `=`, and the rest.
     tokens: &'static [String],
 }
 

@@ -14,11 +14,11 @@ const WORDS: usize = 100;
 const PLAN: usize = 80;
 /// The characters of an output that are shown.
 const OUTPUT: usize = 200;
-/// A file of so many characters is shown whole.
+/// A file of this many characters is shown whole.
 const FILE: usize = 500;
-/// So many lines of a longer file are shown whole.
+/// This many lines of a longer file are shown whole.
 const LINES: usize = 12;
-/// Of more lines, the first and the last so many.
+/// Of more lines, this many from the beginning and the end are shown.
 const HEAD: usize = 8;
 const TAIL: usize = 4;
 

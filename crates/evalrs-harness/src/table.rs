@@ -13,7 +13,7 @@ const INPUT: usize = 100;
 /// The characters of an output that are shown.
 const OUTPUT: usize = 500;
 
-/// What a grader said of a record.
+/// The result of a grader for a record.
 struct RecordedVerdict<'a> {
     pass: bool,
     score: f64,

@@ -1,4 +1,4 @@
-//! What the trials of one prompt come to, as agent-eval-harness has it.
+//! The result of the trials of one prompt, as agent-eval-harness has it.
 //!
 //! Both chances are plug-in estimates: the share of passes stands for the chance of one pass. They are biased, which those of
 //! `pipeline::metric` are not; these are here because records of that form have them.

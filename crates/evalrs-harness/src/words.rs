@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::json::to_json;
 use super::lines::JsonRecord;
 
-/// The number with so many decimals, as JavaScript writes it: of two that are equally near, the one further from zero
-/// (ECMA-262, `Number.prototype.toFixed`).
+/// The number with this many decimals, as JavaScript writes it: of two that are equally near, the one further from
+/// zero (ECMA-262, `Number.prototype.toFixed`).
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let size = value.abs();
     // Digits that show every tie there can be with so few decimals.

@@ -18,7 +18,7 @@ struct UnescapedRun {
     from: usize,
 }
 
-/// What an escape stands for, and where it ends.
+/// The meaning of an escape, and its end.
 struct EscapeRead {
     /// None for the end of a line that goes on in the next one.
     is: Option<char>,

@@ -25,7 +25,7 @@ const ORDER: [&str; 10] = [
     "gate",
 ];
 
-/// All files, those of suites first, the report last, which is told of the keys that were left out.
+/// All files, those of suites first, the report last, which lists the removed keys.
 pub fn files(
     mut imported: ImportedSource,
     secrets: &mut SecretFindings,
@@ -86,8 +86,8 @@ fn of_suite(imported: ImportedSuite) -> Vec<ImportedFile> {
     [ImportedFile { path: format!("{file}.yaml"), text: yaml }].into_iter().chain(rows).collect()
 }
 
-/// Lets rubrics send braces that other tools send: what those render stands for a field of the row, `{row.x}`, or is named
-/// by `rubric_vars`. Suites of Letta Evals render as evalrs does, and keep what they say.
+/// Lets rubrics send braces that other tools send: those that they render become a field of the row, `{row.x}`, or are
+/// named by `rubric_vars`. Suites of Letta Evals render as evalrs does, and keep what they say.
 fn allow_braces(suite: &mut Value) {
     let graders = suite.get_mut("graders").and_then(Value::as_object_mut);
     for grader in graders.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {

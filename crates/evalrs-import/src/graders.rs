@@ -1,4 +1,4 @@
-//! The graders that all importers write: what takes over scores, what asks whether there is an answer, and who judges.
+//! The graders that all importers write: imported scores, the check for an answer, and judges.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn is_score(value: &Value) -> bool {
 pub(super) struct JudgeModel {
     pub model: String,
     pub provider: Option<&'static str>,
-    /// Whether whoever runs it must say where it is asked.
+    /// Whether the user must set its endpoint.
     pub is_elsewhere: bool,
 }
 
@@ -54,6 +54,6 @@ impl JudgeModel {
 /// What a person has to know of a judge whose provider is not known.
 pub(super) fn unknown_provider(model: &str, grader: &str) -> String {
     format!(
-        "The judge `{model}` of `{grader}` is at no provider that evalrs knows by that name: say `base_url`, or another `model`."
+        "evalrs does not know the provider of the judge `{model}` of `{grader}`: set `base_url`, or another `model`."
     )
 }

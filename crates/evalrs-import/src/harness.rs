@@ -70,7 +70,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     }
     let RecordRows { mut imported, rows, scores, has_tool_errors, has_answers, .. } = reader;
     if rows.is_empty() {
-        let message = format!("there is no record in `{}`", source.path);
+        let message = format!("no record in `{}`", source.path);
         let hint = "name a file that `capture`, `trials`, `extract` or `grade` wrote";
         return Err(imported.nothing_mapped(message, hint));
     }
@@ -89,11 +89,12 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     }
     if scores.is_empty() {
         graders["answered"] = answered("final_output");
-        imported.note("The records say no score: add graders, such as the program that graded before, `kind: program` with its `path` (docs/graders.md).");
+        imported.note("The records have no scores: add graders, such as the program that graded before, `kind: program` with its `path` (docs/graders.md).");
     }
     if !has_answers {
         imported.note(
-            "Prompts hold no answers: `evalrs capture` or a target (docs/targets.md) gets them.",
+            "Prompts have no answers: get them with `evalrs capture` or a target \
+             (docs/targets.md).",
         );
     }
     let mut suite = json!({"name": reading::stem(&source.path), "graders": graders});
@@ -128,7 +129,7 @@ struct RecordRows {
     scores: Vec<Value>,
     has_tool_errors: bool,
     has_answers: bool,
-    /// The questions that were asked under an id, each with how often.
+    /// The inputs under an id, each with its count.
     known: BTreeMap<String, Vec<AskedQuestion>>,
     /// The ids of rows.
     ids: BTreeSet<String>,
@@ -148,7 +149,10 @@ impl RecordRows {
             self.imported.leave_out("records", place.clone(), "a record", why);
         };
         let Some(kind) = RecordKind::of(&record) else {
-            return leave_out("it is no record of a capture, of trials, of a grading or a prompt");
+            return leave_out(
+                "it is not a record of a capture, of trials or of a grading, nor a \
+                              prompt",
+            );
         };
         let Value::Object(mut fields) = record else { return };
         let is_input = |input: &Value| {
@@ -160,7 +164,7 @@ impl RecordRows {
         }
         match kind {
             RecordKind::Raw => {
-                leave_out("no answer was found in its lines yet: `evalrs extract` does that");
+                leave_out("its lines were not searched for an answer yet: run `evalrs extract`");
             }
             RecordKind::Prompt => {
                 fields.insert("output".to_owned(), Value::Null);
@@ -183,13 +187,13 @@ impl RecordRows {
         let trials = fields.shift_remove("trials");
         for name in ["k", "passRate", "passAtK", "passExpK"] {
             if fields.shift_remove(name).is_some() && name == "passAtK" {
-                self.imported.note("`passAtK` and `passExpK` of the records are powers of the pass rate; `pass_at` and `pass_hat` in summary.json are estimates without bias, so that they differ.");
+                self.imported.note("`passAtK` and `passExpK` of the records are powers of the pass rate; `pass_at` and `pass_hat` in summary.json are unbiased estimates, so they differ.");
             }
         }
         for trial in trials.as_ref().and_then(Value::as_array).into_iter().flatten() {
             let Some(trial) = trial.as_object().filter(|_| text_in(trial, "output").is_some())
             else {
-                let why = "it has no `output` that is a text";
+                let why = "its `output` is not a text";
                 self.imported.leave_out("records", place.clone(), "a trial", why);
                 continue;
             };
@@ -349,7 +353,7 @@ mod tests {
             [json!({"id": "a", "input": "q", "hint": "h", "timeout": 5, "output": null})]
         );
         let raw = imported(&[json!({"id": "a", "input": "q", "rawLines": ["{}"]})]).unwrap_err();
-        assert!(raw.contains("`evalrs extract` does that"), "{raw}");
+        assert!(raw.contains("run `evalrs extract`"), "{raw}");
     }
 
     #[test]

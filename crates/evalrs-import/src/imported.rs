@@ -40,7 +40,7 @@ impl ImportError {
     }
 }
 
-/// What came of a source.
+/// The result of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedSource {
     pub suites: Vec<ImportedSuite>,
@@ -62,7 +62,7 @@ pub struct ImportedSuite {
     /// What the suite says, in the fields of docs/suite.md. `dataset` is filled in from `rows`, a mapping without a `path`
     /// completed.
     pub suite: Value,
-    /// What was asked and answered.
+    /// The input and the answer.
     pub rows: Vec<Value>,
 }
 
@@ -103,7 +103,7 @@ pub struct NotMapped {
     pub part: &'static str,
     #[serde(flatten)]
     pub place: SourcePlace,
-    /// What stands there, in a few words.
+    /// The value there, in a few words.
     pub what: String,
     /// Why it did not map.
     pub reason: String,
@@ -131,7 +131,7 @@ impl ImportedSource {
             return;
         }
         let own = if file == ONLY_SUITE { "judged" } else { &format!("{file}.judged") };
-        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{name}, judged anew"), "graders": graders});
+        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{name}, judged again"), "graders": graders});
         self.add_suite(own, suite, Vec::new());
     }
 

@@ -1,4 +1,5 @@
-//! What other tools wrote, as suites: each importer reads the files of one tool and says what it could not map.
+//! What other tools wrote, as suites: each importer reads the files of one tool and reports what it could not
+//! map.
 //!
 //! An importer is a function from an [`ImportSource`] to [`ImportedSource`]; [`IMPORTERS`] is the list of all, and the first that
 //! recognizes a source reads it.

@@ -1,4 +1,4 @@
-//! What importers of logs and records share: JSON with its faults told, names that suites can use, places in texts.
+//! Shared by importers of logs and records: JSON with its faults, names that suites can use, places in texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ pub(super) fn json(path: &str, text: &str) -> Result<Value, ImportError> {
     })
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlacedValue {
     pub value: Value,
@@ -77,7 +77,7 @@ pub(super) fn stem(path: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// The line on which something stands first, from 1; 0 if it does not.
+/// The line of the first occurrence, from 1; 0 if there is none.
 pub(super) fn line_of(text: &str, needle: &str) -> usize {
     text.find(needle).map_or(0, |at| {
         memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or_default()).count() + 1
@@ -106,7 +106,7 @@ impl GivenNames {
     }
 }
 
-/// The beginning of a text, so many characters of it, and of no key that it holds.
+/// The beginning of a text, of this many characters, without any part of a key in it.
 pub(super) fn beginning(text: &str, length: usize) -> String {
     /// What is looked at: more than any key is long.
     const MOST: usize = 1 << 16;
@@ -136,7 +136,7 @@ pub(super) fn text_in<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
-/// The items of the member `name` of a value; none if it is no list.
+/// The items of the member `name` of a value; none if it is not a list.
 pub(super) fn items_in<'v>(value: &'v Value, name: &str) -> std::slice::Iter<'v, Value> {
     value.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice).iter()
 }

@@ -1,4 +1,4 @@
-//! What is said of an import: `IMPORT.md` for people, one object for programs.
+//! The report of an import: `IMPORT.md` for people, one object for programs.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use evalrs_model::spec::DatasetFormat;
 /// The name of the report.
 pub(crate) const REPORT: &str = "IMPORT.md";
 
-/// What is said where there is nothing to run.
-pub const NO_SUITE: &str = "no suite was made: nothing in it can be run";
+/// The message if no suite can be run.
+pub const NO_SUITE: &str = "no suite was made: no part of it can run";
 
 /// An account of an import.
 #[derive(Clone, Debug, Serialize)]
@@ -76,7 +76,7 @@ impl SourceReport {
         }
     }
 
-    /// Names the keys that were left out, and takes them out of what is told.
+    /// Names the removed keys, and removes them from the report.
     pub(crate) fn leave_out_keys(&mut self, secrets: &SecretFindings) {
         let told = |text: &mut String| *text = secrets.take_out(std::mem::take(text));
         for part in &mut self.not_mapped {
@@ -124,7 +124,7 @@ impl SourceReport {
             lines.push(format!("| {place} | {} | {} |", cell(what), cell(reason)));
         }
         if !self.secrets.is_empty() {
-            lines.push("\n## Keys that were left out\n\nThey are nowhere in this folder. Name the variable of the environment that holds one, and change a key that was committed.\n".to_owned());
+            lines.push("\n## Keys that were removed\n\nNo file of this folder contains them. Name the environment variable of each, and rotate any key that was ever committed.\n".to_owned());
         }
         for FoundSecret { place, what } in &self.secrets {
             lines.push(format!("- {}: {what}", code(&place.to_string())));
@@ -135,7 +135,7 @@ impl SourceReport {
         lines.join("\n") + "\n"
     }
 
-    /// What stands on the terminal.
+    /// The summary on the terminal.
     pub fn summary(&self) -> String {
         let mut lines =
             vec![format!("imported {} ({}) into {}", self.source, self.kind, self.folder)];
@@ -146,10 +146,10 @@ impl SourceReport {
             lines.push(format!("  {part}: {mapped} mapped, {not_mapped} not mapped"));
         }
         for FoundSecret { place, what } in &self.secrets {
-            lines.push(format!("  left out, a secret: {place}: {what}"));
+            lines.push(format!("  removed a secret: {place}: {what}"));
         }
         let is_whole = self.not_mapped.is_empty();
-        let told = if is_whole { "all of it mapped" } else { "what did not map, and why" };
+        let told = if is_whole { "everything mapped" } else { "not mapped, with reasons" };
         lines.push(format!("{told}: {}", self.path()));
         lines.push(if self.suites.is_empty() { NO_SUITE } else { "\nnext:" }.to_owned());
         lines.extend(self.next.iter().map(|command| format!("  {command}")));

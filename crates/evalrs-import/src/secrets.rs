@@ -1,4 +1,5 @@
-//! Live keys in what is imported: found by their form and by the names of fields, told with file and line, and never written.
+//! Live keys in imported files: found by their form and by the names of fields, reported with file and line, and never
+//! written.
 //!
 //! They are looked for in texts as they are written, and with their escapes undone. A value that only stands for a key
 //! (`${NAME}`, `{{env.NAME}}`, `your-key-here`) is none.
@@ -75,7 +76,7 @@ static FORMS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A field whose name says that a key stands in it, and its value on the same line.
+/// A field whose name announces a key, and its value on the same line.
 static FIELD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let name = r"[\w.-]*(?:api[_-]?key|authorization|access[_-]?key|access[_-]?token|auth[_-]?token|bearer[_-]?token|secret[_-]?key|client[_-]?secret|private[_-]?key)";
     Regex::new(&format!(r#"(?i)["']?({name})["']?\s*[:=]\s*["']?([^\s"',}}#]+)"#)).ok()
@@ -100,7 +101,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     ENDS.iter().any(|end| bare.ends_with(end))
 }
 
-/// Whether a value names a variable of the environment in place of a key.
+/// Whether a value names a variable of the environment instead of a key.
 pub(crate) fn is_reference(value: &str) -> bool {
     let value = value.trim();
     let lower = value.to_ascii_lowercase();
@@ -114,7 +115,7 @@ pub(crate) fn is_reference(value: &str) -> bool {
             .any(|beginning| lower.contains(beginning))
 }
 
-/// Whether words stand in place of a key.
+/// Whether words are there instead of a key.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     const WORDS: [&str; 9] =
         ["your", "example", "placeholder", "xxxx", "changeme", "dummy", "redacted", "****", "...."];
@@ -131,7 +132,7 @@ fn is_live(value: &str) -> bool {
     !is_reference(value) && digits >= 2 && letters >= 2 && !is_placeholder
 }
 
-/// A text without the keys that it holds: what is cut off from a text is no key that anybody would find.
+/// A text without the keys in it: the cut part of a text is not recognized as a key.
 pub(super) fn without_keys(text: &str) -> String {
     let mut findings = SecretFindings::default();
     findings.search("", text);
@@ -150,7 +151,7 @@ impl SecretFindings {
         self.search_at(part, true, &|_| SourcePlace::new(file, 0));
     }
 
-    /// Looks for keys in the text of a file that is to be written: those that a source was known to hold are not told again.
+    /// Looks for keys in the text of a file before it is written: keys already found in the source are not reported again.
     pub(crate) fn search_copy(&mut self, file: &str, text: &str) {
         let lines = LineEnds::new(file, text);
         self.search_at(text, false, &|at| lines.place(at));
@@ -207,7 +208,7 @@ impl SecretFindings {
         }
     }
 
-    /// Adds a key; one that was found at the same place already is told once.
+    /// Adds a key; several at the same place are reported once.
     pub fn add(&mut self, secret: FoundSecret, value: &str) {
         self.note(secret, value, true);
     }
@@ -241,12 +242,12 @@ impl SecretFindings {
         }
     }
 
-    /// Whether one of the keys stands in `text`.
+    /// Whether `text` contains one of the keys.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         !self.parts(text).is_empty()
     }
 
-    /// `text` without the keys: nothing stands in their place.
+    /// `text` without the keys: they are removed without a replacement.
     pub(crate) fn take_out(&self, text: String) -> String {
         let mut parts = self.parts(&text);
         if parts.is_empty() {

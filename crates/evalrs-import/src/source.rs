@@ -17,7 +17,7 @@ pub(super) const HEAD: usize = 64 * 1024;
 pub trait SourceFiles {
     /// Reads a file.
     fn read(&self, path: &str) -> FileBytes;
-    /// The names in a folder, sorted; none if it is no folder.
+    /// The names in a folder, sorted; none if it is not a folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// The rows that `query` has of a database of SQLite, by the names of their columns; or why there are none. Each `?` in it
     /// stands for one of `texts`.
@@ -54,7 +54,7 @@ impl<'a> ImportSource<'a> {
         if self.is_folder() { &self.path } else { folder_of(&self.path) }
     }
 
-    /// The names in a folder, sorted; none if it is no folder.
+    /// The names in a folder, sorted; none if it is not a folder.
     pub fn list(&self, folder: &str) -> Option<Vec<String>> {
         self.files.list(folder)
     }

@@ -31,8 +31,8 @@ pub struct AgentFileProblem {
 pub struct JudgeFile {
     /// Its model.
     pub model: Option<String>,
-    /// What is sent to servers in place of the file, where no server could run that: no message of it is in the agent's
-    /// context, as in files that were exported without messages.
+    /// The message sent to servers instead of a file that no server could run: none of its messages is in the agent's
+    /// context, as in files exported without messages.
     pub mended: Option<String>,
 }
 
@@ -65,8 +65,8 @@ impl<'t> AgentFileCheck<'t> {
     fn judge(&mut self, tool: &str, has_model: bool) -> Option<JudgeFile> {
         let members = self.members()?;
         if !members.contains_key("agents") {
-            let message = "this is no agent file of today: it has no list `agents`";
-            let hint = "export the agent again: files of the first servers are not taken any more";
+            let message = "this is not a current agent file: it has no list `agents`";
+            let hint = "export the agent again: files of the first servers are no longer supported";
             self.problem(0..0, message, Some(hint.to_owned()));
             return None;
         }
@@ -159,7 +159,10 @@ impl<'t> AgentFileCheck<'t> {
             let known = quoted(&known);
             let hint = match tools {
                 [] => "give the agent a tool with the arguments `score` and `rationale`".to_owned(),
-                _ => format!("it has {known}; `judge_tool_name` says which one takes the verdict"),
+                _ => format!(
+                    "it has {known}; `judge_tool_name` names the one that takes the \
+                              verdict"
+                ),
             };
             self.problem(agent.span.clone(), format!("the judge has no tool `{name}`"), Some(hint));
             return;
@@ -167,8 +170,7 @@ impl<'t> AgentFileCheck<'t> {
         let id = &tool.value["id"];
         let own = agent.value["tool_ids"].as_array();
         if !own.is_some_and(|ids| ids.contains(id)) {
-            let message =
-                format!("the judge does not have the tool `{name}` that stands in its file");
+            let message = format!("the judge does not have the tool `{name}` that is in its file");
             let hint = format!("name its id in the agent's `tool_ids`: `\"tool_ids\": [{id}]`");
             self.problem(agent.span.clone(), message, Some(hint));
         }
@@ -255,7 +257,8 @@ mod tests {
             ("{\"agents\": [}", "this agent file is not JSON: a value is expected here [}] "),
             (
                 "{}",
-                "this is no agent file of today: it has no list `agents` [] export the agent again",
+                "this is not a current agent file: it has no list `agents` [] export the agent \
+                 again",
             ),
         ] {
             assert!(problems(text)[0].starts_with(expected), "{text}: {:?}", problems(text));
@@ -291,13 +294,13 @@ mod tests {
             (
                 |file| file["tools"][0]["name"] = json!("grade"),
                 &[
-                    "the judge has no tool `submit_grade` [{\"id\":\"agent] it has `grade`; `judge_tool_name` says",
+                    "the judge has no tool `submit_grade` [{\"id\":\"agent] it has `grade`; `judge_tool_name` names",
                 ],
             ),
             (
                 |file| file["agents"][0]["tool_ids"] = json!([]),
                 &[
-                    "the judge does not have the tool `submit_grade` that stands in its file [{\"id\":\"agent] name its id in the agent's `tool_ids`: `\"tool_ids\": [\"tool-0\"]`",
+                    "the judge does not have the tool `submit_grade` that is in its file [{\"id\":\"agent] name its id in the agent's `tool_ids`: `\"tool_ids\": [\"tool-0\"]`",
                 ],
             ),
             (

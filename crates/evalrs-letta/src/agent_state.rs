@@ -49,8 +49,7 @@ pub fn unable(agent: &Value, tool: &str) -> Option<String> {
     (!lacking.is_empty()).then(|| {
         let lacking = quoted(&lacking);
         format!(
-            "the server has another tool named `{tool}`, which does not take {lacking}: rename yours, \
-             and say so by `judge_tool_name`"
+            "the server has another tool named `{tool}`, which does not take {lacking}: rename yours, and set `judge_tool_name` to the new name"
         )
     })
 }

@@ -1,4 +1,4 @@
-//! What a Letta server is told and what it says, without a socket.
+//! The requests and replies of a Letta server, without a socket.
 //!
 //! # Owns
 //!

@@ -1,4 +1,4 @@
-//! What a Letta server is asked: paths, bodies, and which page of a run's messages comes next.
+//! The requests to a Letta server: paths, bodies, and which page of a run's messages comes next.
 //!
 //! Collections end with a slash and items do not: the server redirects what is spelt otherwise, and nothing is sent
 //! where a server points to.
@@ -93,7 +93,7 @@ pub fn import(text: &str, model: Option<&str>) -> MultipartBody {
     MultipartBody { content_type, bytes: body.into_bytes() }
 }
 
-/// A line that stands in none of the parts.
+/// A line that is in none of the parts.
 fn boundary(parts: [&str; 2]) -> String {
     let names = (0..).map(|at: u32| format!("evalrs-part-{at}"));
     let mut free = names.filter(|name| !parts.iter().any(|part| part.contains(name)));

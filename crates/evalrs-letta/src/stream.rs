@@ -11,7 +11,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Usage};
 
 /// The largest event that is read, in bytes.
 const EVENT_LIMIT: usize = 8 << 20;
-/// What stands in place of an event after the last.
+/// A marker for the end, after the last event.
 const DONE: &str = "[DONE]";
 /// The most tokens that one number of a server counts for: sums of what servers claim stay sums.
 const MOST_TOKENS: u64 = 1 << 40;
@@ -27,7 +27,7 @@ pub struct StreamReading {
     is_done: bool,
 }
 
-/// What a stream said of a run that ended well.
+/// The content of the stream of a run that ended well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedRun {
     /// The run, whose messages can be read.
@@ -55,7 +55,7 @@ impl StreamReading {
         self.is_done
     }
 
-    /// What the stream said, now that its body has ended.
+    /// The content of the stream, now that its body has ended.
     pub fn finish(mut self) -> Result<EndedRun, Failure> {
         if let Some(event) = self.cutter.end() {
             self.read(&event)?;

@@ -10,9 +10,9 @@ use serde_json::Value;
 /// Why the messages of a run hold no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoVerdict {
-    /// What is wrong, as a clause that can be told to the agent.
+    /// The fault, as a clause that can be sent to the agent.
     pub fault: String,
-    /// What the agent said instead.
+    /// The agent's text instead of a call.
     pub said: Option<String>,
     /// Whether the call waits for somebody to approve it.
     pub is_pending: bool,

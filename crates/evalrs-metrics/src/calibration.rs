@@ -28,7 +28,7 @@ pub struct CalibrationFile {
     /// Its path from the root of the workspace; files of earlier versions have none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// What is asked of the agreement where the suite says nothing.
+    /// The required agreement where the suite sets none.
     #[serde(default, skip_serializing_if = "CalibrationBounds::is_empty")]
     pub bounds: CalibrationBounds,
     /// Grader → what was found, sorted.
@@ -66,14 +66,14 @@ impl CalibrationFile {
 
     /// Reads the file at `path`; `suite` is the file of the suite, for the likely fix.
     pub fn read(path: &str, text: &str, suite: &str) -> Result<Self, Diagnostic> {
-        let hint = format!("write it anew by `evalrs calibrate --suite {suite}`, or remove it");
+        let hint = format!("rewrite it with `evalrs calibrate --suite {suite}`, or remove it");
         let wrong = |place: Place, why: &str| {
             let message = format!("the calibration cannot be read: {why}");
             Diagnostic::error(place, message).hint(hint.clone())
         };
         if let Some(at) = text.find("<<<<<<<") {
             let place = Place::in_text(path, text, at..at + 7);
-            return Err(wrong(place, "both sides of a merge stand in it"));
+            return Err(wrong(place, "it contains both sides of a merge"));
         }
         let file: Self = serde_json::from_str(text).map_err(|error| {
             let slip = slip(text, &error);
@@ -111,20 +111,20 @@ impl CalibrationFile {
     }
 }
 
-/// Why judges may not be relied on, a sentence each: those that were never compared with people, those that are others now,
-/// and those that agree with people less than is asked for.
+/// Why judges may not be relied on, a sentence each: those never compared with human labels, those changed since, and those
+/// whose agreement is below the bound.
 pub fn uncalibrated(
     judges: &[&str],
     calibrations: &OrderedMap<ReportedCalibration>,
 ) -> Vec<String> {
     let why = judges.iter().filter_map(|name| match calibrations.get(name) {
-        None => Some(format!("`{name}` was never compared with labels of people")),
+        None => Some(format!("`{name}` was never compared with human labels")),
         Some(found) if !found.stale.is_empty() => Some(format!(
-            "the comparison of `{name}` with labels of people is stale: {}",
+            "the comparison of `{name}` with human labels is stale: {}",
             changed_parts(&found.stale)
         )),
         Some(found) if !found.below.is_empty() => Some(format!(
-            "`{name}` does not agree with people as far as is asked for: {}",
+            "the agreement of `{name}` with human labels is too low: {}",
             found.below.join(", ")
         )),
         Some(_) => None,
@@ -193,7 +193,7 @@ mod tests {
             let why = uncalibrated(&["q"], &reported);
             assert_eq!(why.is_empty(), stale.is_empty(), "{why:?}");
         }
-        let never = ["`r` was never compared with labels of people"];
+        let never = ["`r` was never compared with human labels"];
         assert_eq!(uncalibrated(&["r"], &OrderedMap::default()), never);
         assert_eq!(changed_parts(&["rubric".to_owned()]), "rubric changed");
         assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
         let header = serde_json::from_value(header).unwrap();
         let bounds = |min_kappa, min_agreement| CalibrationBounds { min_kappa, min_agreement };
         let nothing = bounds(None, None);
-        let q = "`q` does not agree with people as far as is asked for: ";
+        let q = "the agreement of `q` with human labels is too low: ";
         for (of_suite, of_file, expected) in [
             (nothing, nothing, ""),
             (bounds(None, Some(0.75)), nothing, ""),

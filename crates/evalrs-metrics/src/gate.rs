@@ -37,7 +37,7 @@ pub struct GateReport {
     pub highest: Option<f64>,
     /// The rule in words.
     pub rule: Option<String>,
-    /// Why there is no value to compare, if labels of people would have to say more.
+    /// Why there is no value to compare, if more labels are needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lacks: Option<GateLack>,
     /// The conditions of a logical gate.
@@ -105,7 +105,8 @@ impl GateInputs<'_, '_> {
     }
 }
 
-/// What `gate` says of the grades alone, where it names no declared metric and there are no labels.
+/// The result of `gate` from the grades alone, if it names no declared metric and there are no
+/// labels.
 pub(crate) fn decide(gate: &Gate, grades: &Grades<'_>) -> GateReport {
     decide_with(gate, GateInputs { grades, metrics: &|_| None, labels: &|_| None })
 }

@@ -15,7 +15,7 @@ use evalrs_model::spec::Gate;
 
 /// What those files say of a message that nobody has dated.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
-/// How much of an error stands in the place of a grade, in characters.
+/// How much of an error is shown instead of a grade, in characters.
 const SHOWN: usize = 200;
 
 /// What such a file says of a result beyond our own.

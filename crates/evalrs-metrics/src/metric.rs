@@ -45,7 +45,8 @@ pub struct Observation {
 pub struct Metric {
     /// Grades, errored ones included.
     pub n: usize,
-    /// Results that the grader has nothing to say of, which are no part of `n` or of anything else here.
+    /// Results without a grade because it is not applicable, which are excluded from `n` and everything
+    /// else here.
     #[serde(skip_serializing_if = "is_none_of_them")]
     pub not_applicable: usize,
     /// Grades without an error.
@@ -60,7 +61,7 @@ pub struct Metric {
     pub stderr: Option<f64>,
     /// The standard error as if every grade were independent.
     pub stderr_naive: Option<f64>,
-    /// Where the mean of all samples like these lies, as far as `avg_score_attempted` tells.
+    /// The interval of the mean of all samples like these, as far as `avg_score_attempted` shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<ConfidenceInterval>,
     /// The same mean on the scale of the grader; absent where that is 0 to 1.
@@ -104,13 +105,14 @@ pub struct NativeMean {
     pub max: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none_of_them(count: &usize) -> bool {
     *count == 0
 }
 
 impl Metric {
-    /// The same of the grades of so many `results`, of some of which the grader has nothing to say.
+    /// The same for the grades of this many `results`, for some of which the grader is not
+    /// applicable.
     pub fn among(results: usize, observations: &[Observation]) -> Self {
         let not_applicable = results.saturating_sub(observations.len());
         Self { not_applicable, ..Self::of(observations) }

@@ -1,4 +1,4 @@
-//! Why an action would be asked: what changed since the previous run.
+//! Why an action would be called: the changes since the previous run.
 //!
 //! Pure. Both sides are read from what `header.json` and `results.jsonl` hold, the present one from the settings and
 //! texts that would be written there, so that nothing can differ by the way it was written. Knows no files and no
@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 use evalrs_model::key::ActionKey;
 use evalrs_model::spec::Role;
 
-/// Why an action would be asked, in the order in which reasons win.
+/// Why an action would be called, in the order in which reasons win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// It is stored, and `--refresh` asks it again.
+    /// It is cached, and `--refresh` repeats it.
     Refreshed,
-    /// It is stored as a failure, and `--retry-errors` asks it again.
+    /// It is cached as a failure, and `--retry-errors` retries it.
     FailedBefore,
     /// It is stored under a key of an earlier version of evalrs, which made keys of other texts.
     KeyVersion,
     /// It is stored for another endpoint, which is part of its key.
     OtherEndpoint,
-    /// There is no record of an earlier run of the suite.
+    /// The suite has no record of an earlier run.
     FirstRun,
     /// The previous run had no such grader.
     NewGrader,
@@ -34,13 +34,14 @@ pub enum Reason {
     ProgramEdited,
     /// Another model judges.
     ModelChanged,
-    /// The judge is asked elsewhere, with other settings, or another question.
+    /// The judge has another endpoint, other settings, or another prompt.
     SettingsChanged,
     /// The target's output or the extractor picks another text.
     SubmissionChanged,
     /// The row reads otherwise: its input, ground truth, variables, or a rubric of its own.
     SampleEdited,
-    /// It is the same action as then, but the store does not have it: it failed, was never asked, or was removed.
+    /// It is the same action as then, but the store does not have it: it failed, was never called, or was
+    /// removed.
     NotStored,
 }
 
@@ -67,7 +68,7 @@ impl Reason {
     }
 }
 
-/// The settings of a grader that decide what is asked, as `header.json` holds them. A program stands for a judge.
+/// The settings of a grader that decide its prompts, as `header.json` has them. A program stands for a judge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
     /// The text of the rubric; none in records that do not hold it.
@@ -78,7 +79,8 @@ pub struct Panel {
     pub votes: u64,
     /// Whether a program grades.
     pub is_program: bool,
-    /// What else changes every question: what submissions are compared with, where the reference answer stands.
+    /// Other settings that change every prompt: the other submission of a comparison, the path of the reference
+    /// answer.
     pub question: [Value; 5],
 }
 
@@ -118,8 +120,8 @@ impl Panel {
         }
     }
 
-    /// The judge of `past` that stands for our judge `at`: an equal one, else the one of the others in the same place
-    /// among those without an equal. None if it is a further judge.
+    /// The judge of `past` that corresponds to our judge `at`: an equal one, else the one of the others in the same
+    /// place among those without an equal. None if it is a further judge.
     fn judge_before<'a>(&self, at: usize, past: &'a [PanelJudge]) -> Option<&'a PanelJudge> {
         let now = self.judges.as_deref().unwrap_or_default();
         let judge = now.get(at)?;
@@ -144,7 +146,7 @@ impl PanelJudge {
         self.settings.get("role").is_some_and(|role| role == Role::Judge.name())
     }
 
-    /// Whether another one is asked the same question, by the same words.
+    /// Whether another judge gets the same prompt, by the same words.
     fn is_asked_like(&self, other: &Self) -> bool {
         let same = |name: &str| self.settings.get(name) == other.settings.get(name);
         ["response_schema", "arguments"].into_iter().all(same)
@@ -197,17 +199,17 @@ pub enum PreviousCase<'a> {
 pub enum StoreMiss {
     /// It has nothing under the key, or nothing that can be read.
     Nothing,
-    /// It has an outcome that is asked anew.
+    /// It has an outcome that is repeated.
     Refreshed,
-    /// It has a failure that is asked again.
+    /// It has a failure that is retried.
     Failed,
     /// It has an outcome under the key of an earlier version.
     Superseded,
-    /// It has an outcome of the same model and prompt, asked of another endpoint.
+    /// It has an outcome of the same model and prompt from another endpoint.
     Elsewhere,
 }
 
-/// The action as it would be asked now.
+/// The action as it would be called now.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedJudgment<'a> {
     /// The grader's settings.
@@ -276,8 +278,8 @@ fn edit(past: &Panel, texts: Texts, now: &PlannedJudgment<'_>) -> Option<Reason>
     (texts.sample != now.texts.sample).then_some(Reason::SampleEdited)
 }
 
-/// Whether the action is the one of then, as far as the one recorded key tells: it is that of the first judge, and says
-/// nothing where that one changed.
+/// Whether the action is the same as then, as far as the one recorded key shows: it is that of the first judge, and is
+/// of no use where that one changed.
 fn is_same(past: &Panel, key: Option<ActionKey>, now: &PlannedJudgment<'_>) -> bool {
     let first = |panel: &Panel| panel.judges.as_ref().and_then(|judges| judges.first().cloned());
     key == Some(now.first_key) || (past.judges.is_some() && first(past) != first(now.panel))

@@ -1,4 +1,5 @@
-//! What an evaluation came to, as plain data: what every report is written from and a record holds.
+//! The result of an evaluation, as plain data: what every report is written from and a record
+//! holds.
 //!
 //! A function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. How it looks is a
 //! matter of reports.
@@ -176,7 +177,7 @@ pub struct Summary {
     pub results: usize,
     /// Grader → its aggregates, in the order of the suite.
     pub metrics: OrderedMap<Metric>,
-    /// Metric that the suite declares → what it comes to.
+    /// Metric that the suite declares → its result.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<MetricValue>,
     /// Grader → its name for people; only graders that have another than their key.
@@ -186,7 +187,7 @@ pub struct Summary {
     pub by_model: Option<OrderedMap<OrderedMap<Metric>>>,
     /// Tag → grader → aggregates; only where rows have tags. Sorted by tag.
     pub by_tag: Option<OrderedMap<OrderedMap<Metric>>>,
-    /// What the gate says; null without a gate.
+    /// The status of the gate; null without a gate.
     #[serde(default)]
     pub gate: GateReport,
     /// Grader → what the trials of its samples tell; only where a sample has several.
@@ -195,10 +196,10 @@ pub struct Summary {
     /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub agreement: OrderedMap<Agreement>,
-    /// Grader → how far its verdicts agree with labels of people; only graders that have some.
+    /// Grader → how far its verdicts agree with human labels; only graders that have some.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub label_agreement: OrderedMap<LabelAgreement>,
-    /// Grader → what is told of its agreement with labels that are held out; only graders that have some, in evaluations of all rows.
+    /// Grader → its reported agreement with held-out labels; only graders that have some, in evaluations of all rows.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub held_out: OrderedMap<HeldOutAgreement>,
     /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
@@ -210,7 +211,7 @@ pub struct Summary {
     /// Grader → how far it agreed with people when it was calibrated; only graders that were.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub calibration: OrderedMap<ReportedCalibration>,
-    /// Grader → what people would have said of everything; only graders with labels for a part of their verdicts.
+    /// Grader → the estimated human verdict on everything; only graders with labels for a part of their verdicts.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub people: OrderedMap<PeopleEstimate>,
     /// Grader → what its judgments used, whenever they were made.

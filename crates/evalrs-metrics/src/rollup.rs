@@ -17,7 +17,7 @@ use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec
 use evalrs_statistics::interval::ConfidenceInterval;
 use evalrs_statistics::linear_combination::{CombinedTerm, combination_interval};
 
-/// What a suite came to.
+/// The result of a suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluatedSuite {
     /// Its name.
@@ -26,13 +26,13 @@ pub struct EvaluatedSuite {
     pub path: String,
     /// The id of its run.
     pub run: String,
-    /// What tells its samples from those of other suites: suites of which this is equal share them.
+    /// Identifies its samples: suites with an equal value share them.
     pub samples: String,
     /// What was found.
     pub summary: Summary,
 }
 
-/// What a roll-up came to: the file that is recorded of it.
+/// The result of a roll-up: the file that is recorded of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RollupReport {
@@ -48,7 +48,7 @@ pub struct RollupReport {
     pub suites: Vec<RolledSuite>,
     /// Name → number; its groups are what it is the mean of.
     pub metrics: OrderedMap<MetricValue>,
-    /// What the gate says; its status is null without one.
+    /// The status of the gate; its status is null without one.
     pub gate: GateReport,
 }
 
@@ -109,7 +109,7 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
     };
     let value = mean(|of| of.value);
     let problem = counted.iter().find(|of| of.found.value.is_none()).map(|of| {
-        let why = of.found.problem.as_deref().unwrap_or("there is nothing to compute it from");
+        let why = of.found.problem.as_deref().unwrap_or("no values to compute it from");
         format!("`{}` has no value: {why}", of.component.text)
     });
     let interval = value.and_then(|_| interval(&counted));

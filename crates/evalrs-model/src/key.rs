@@ -275,7 +275,7 @@ pub struct Ingredient {
     /// The blake3 digest of a text that is longer than its preview.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Whether the text stands for a number.
+    /// Whether the text denotes a number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub number: bool,
 }

@@ -1,4 +1,4 @@
-//! What a suite says, what is asked because of it, and what came of that, as plain data.
+//! The suite, the calls that follow from it, and their results, as plain data.
 //!
 //! The crates that read suites, compute keys, store outcomes and write reports have these types in common. There is hardly
 //! any behaviour here: a type, what it is called in files, and the few rules that everybody must keep alike.

@@ -1,4 +1,4 @@
-//! What came of an action, and how it is kept.
+//! The result of an action, and how it is kept.
 //!
 //! A failure is an outcome too. Only failures that would come again are kept; the rest are shown in the
 //! run they happened in and asked again by the next.
@@ -13,7 +13,7 @@ pub use usage::{ServiceTier, Usage};
 use super::key::{ActionKey, Ingredient, KEY_VERSION, KeyVersion, key_of};
 use evalrs_base::price::{Cost, Prices};
 
-/// What came of an action.
+/// The result of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -57,12 +57,12 @@ pub struct JudgeExchange {
     pub rejected: Vec<RejectedReply>,
 }
 
-/// A reply that was no verdict, and was asked again.
+/// A reply that was not a verdict, and was retried.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RejectedReply {
     /// Its text, as it came.
     pub text: String,
-    /// What is wrong with it, as the judge was told.
+    /// Its fault, as the judge got it.
     pub fault: String,
 }
 
@@ -101,7 +101,7 @@ pub struct Failure {
 pub const STORED_ELSEWHERE: &str = "its judgment is stored for the endpoint";
 
 impl Failure {
-    /// What happened, with the beginning of what came in place of a verdict.
+    /// What happened, with the beginning of the reply that was not a verdict.
     pub fn told(&self) -> String {
         match self.reply.as_deref().filter(|reply| !reply.trim().is_empty()) {
             Some(reply) => format!("{}; it replied {}", self.message, quoted(reply, QUOTED)),
@@ -157,7 +157,7 @@ pub enum FailureKind {
     Deadline,
     /// The server refused the request itself (400, 413, 422 and their like).
     BadRequest,
-    /// What came is no verdict, also after it was asked again.
+    /// The reply is not a verdict, also after retries.
     InvalidReply,
     /// The model refused.
     Refused,
@@ -178,22 +178,22 @@ pub enum FailureKind {
     Unloadable,
     /// A program printed more than it may.
     OutputLimit,
-    /// A target ended with an error, or what it gave is no answer: the next run runs it again.
+    /// A target ended with an error, or its answer is invalid: the next run runs it again.
     TargetFailed,
     /// A command that judges ended with an error.
     JudgeFailed,
-    /// There was an answer, and the store could not be written: the next run asks again.
+    /// There was an answer, and the store could not be written: the next run repeats the call.
     NotKept,
     /// It is not stored, and `--frozen` or `--offline` forbids asking.
     NotStored,
-    /// The run ended before it was asked.
+    /// The run ended before it was called.
     NotAsked,
 }
 
 impl FailureKind {
     /// What it means for the action, for the endpoint and for the budget: the one place that decides it.
     pub fn policy(self) -> FailurePolicy {
-        /// What passes by itself, and says nothing of whoever was asked.
+        /// A transient failure, independent of the called server.
         const PASSING: FailurePolicy =
             FailurePolicy { stored: false, retried: false, trips: Trips::Nothing, billed: true };
         /// What would come again.
@@ -238,7 +238,7 @@ pub struct FailurePolicy {
     pub stored: bool,
     /// Another attempt may succeed, unless the server says otherwise.
     pub retried: bool,
-    /// What is asked no more after enough of them in a row.
+    /// What is disabled after enough of them in a row.
     pub trips: Trips,
     /// The request was probably paid for.
     pub billed: bool,
@@ -247,7 +247,7 @@ pub struct FailurePolicy {
 /// What the circuit breaker counts a failure against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trips {
-    /// Neither: the failure is that of the sample, or nobody was asked.
+    /// Neither: the failure is that of the sample, or no call was made.
     Nothing,
     /// The endpoint: a wrong key or address fails every sample alike.
     Endpoint,
@@ -273,7 +273,7 @@ impl Outcome {
         usage.unwrap_or_default()
     }
 
-    /// What its tokens cost by `prices`: that of `asked`, the model that was asked, else of the model that says it answered.
+    /// The cost of its tokens by `prices`: that of `asked`, the model in the request, else of the model in the reply.
     /// None where neither is known, or no tokens are.
     pub fn list_cost(&self, prices: &Prices, asked: Option<&str>) -> Option<Cost> {
         let (usage, answered) = match self {
@@ -325,15 +325,15 @@ impl Outcome {
 /// What the store keeps of an outcome: the body of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredOutcome {
-    /// What came of it.
+    /// Its result.
     pub outcome: Outcome,
     /// What its key was made of.
     #[serde(default)]
     pub ingredients: Vec<Ingredient>,
-    /// When it was asked, RFC 3339.
+    /// When it was made, RFC 3339.
     #[serde(default)]
     pub at: String,
-    /// The version of evalrs that asked or imported.
+    /// The version of evalrs that called or imported.
     #[serde(default)]
     pub by: String,
     /// The version of the key that it was kept under.
@@ -348,7 +348,7 @@ pub struct StoredOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgmentOrigin {
-    /// The judge was asked.
+    /// The judge was called.
     #[default]
     Asked,
     /// It was made elsewhere and imported: the name of the file.
@@ -356,7 +356,7 @@ pub enum JudgmentOrigin {
 }
 
 impl StoredOutcome {
-    /// What is kept of `outcome`, asked at `at`, whose key is made of `ingredients`.
+    /// The stored form of `outcome`, made at `at`, whose key has the `ingredients`.
     pub fn new(ingredients: Vec<Ingredient>, outcome: Outcome, at: String) -> Self {
         let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();
         Self {
@@ -411,7 +411,7 @@ pub fn read_body(body: &str) -> Result<Outcome, serde_json::Error> {
     serde_json::from_str::<OnlyOutcome>(body).map(|stored| stored.outcome)
 }
 
-/// What one grader's actions came to in this run.
+/// The result of one grader's actions in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ActionTally {
@@ -427,7 +427,7 @@ pub struct ActionTally {
     pub pending: u64,
     /// What was used in this run.
     pub spent: Usage,
-    /// What those found in the store had used when they were asked.
+    /// The usage of the cached ones when they were made.
     pub saved: Usage,
 }
 

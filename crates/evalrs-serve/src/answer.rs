@@ -20,7 +20,7 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Envelope<T> {
     /// Always true.
     success: bool,
-    /// What was asked for.
+    /// The requested resource.
     data: T,
     /// Always null.
     #[schema(value_type = Option<Object>)]
@@ -69,7 +69,7 @@ impl ApiError {
         Self { status, message: message.into() }
     }
 
-    /// There is no such thing.
+    /// It does not exist.
     pub(super) fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
@@ -96,10 +96,10 @@ impl ApiError {
 
     /// The address has no such method.
     pub(super) fn method_not_allowed() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this address has no such method")
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this address does not support the method")
     }
 
-    /// The body is larger than is taken.
+    /// The body is too large.
     pub(super) fn too_large() -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 2 MiB")
     }

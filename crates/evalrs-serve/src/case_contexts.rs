@@ -138,9 +138,9 @@ impl CaseContexts<'_> {
         };
         let conversation = record.trajectory.as_ref().map(messages).filter(|all| !all.is_empty());
         let note = match (is_same, &conversation) {
-            (_, None) => Some("The row holds no conversation"),
+            (_, None) => Some("The row has no conversation"),
             (false, Some(_)) => {
-                Some("The sample has changed since this run: this is the conversation of now")
+                Some("The sample has changed since this run: this is the current conversation")
             }
             (true, Some(_)) => None,
         };
@@ -191,9 +191,7 @@ pub(super) fn case_context(
     line: &Map<String, Value>,
 ) -> CaseContext {
     let Some(suite) = served.suite(&run.header.suite) else {
-        return only_note(
-            "The conversation is shown where the suite is served: evalrs serve SUITE",
-        );
+        return only_note("To see the conversation, serve the suite: evalrs serve SUITE");
     };
     let samples = [row.sample_id.to_string()];
     let known = served.with_suite(suite, &samples, |now| {
@@ -212,7 +210,7 @@ pub(super) fn tagged(
     run: &PastRun,
     tag: &str,
 ) -> Result<BTreeSet<String>, ApiError> {
-    let unserved = "tags are known where the suite is served: evalrs serve SUITE";
+    let unserved = "to see tags, serve the suite: evalrs serve SUITE";
     let suite = served.suite(&run.header.suite).ok_or_else(|| ApiError::not_found(unserved))?;
     served.with_suite(suite, &[], |now| {
         let all = results::cases(&now.session.db, now.session.root);

@@ -27,7 +27,7 @@ use evalrs_use_cases::recorded_report::RecordedReport;
 
 /// The bytes that are sent at once.
 const PIECE: usize = 64 << 10;
-/// How many of these wait for whoever reads them.
+/// How many of these may wait for their reader.
 const WAITING: usize = 4;
 /// How long they wait.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -174,7 +174,7 @@ fn sent(report: FileReport, format: Option<&'static ReportFormat>) -> Body {
     }))
 }
 
-/// Sends pieces to whoever reads them, as long as somebody does.
+/// Sends pieces to a reader, as long as it is connected.
 struct PieceSender {
     pieces: mpsc::Sender<Option<Bytes>>,
     runtime: Handle,

@@ -1,4 +1,4 @@
-//! Begins evaluations, stops them, and tells what happens in them.
+//! Begins evaluations, stops them, and reports their events.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use evalrs_use_cases::evaluate::{EvaluationFollower, evaluate as evaluate_suites
 pub(super) struct RunRequest {
     /// The name of a suite that is served.
     suite: String,
-    /// Whether stored outcomes are replayed and nothing is asked.
+    /// Whether only cached outcomes are used, without any call.
     #[serde(default)]
     frozen: bool,
     /// The most US dollars that may be spent.
@@ -139,7 +139,7 @@ pub(super) async fn begin_run(
     let last = record::last_id(&OsSystem, &served.home);
     let id = record::run_id(OsSystem.now(), last.as_deref());
     let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
-        ApiError::conflict("another evaluation is under way: wait for its end, or stop it")
+        ApiError::conflict("another evaluation is running: wait for its end, or stop it")
     })?;
     let home = served.home.clone();
     let thread = std::thread::Builder::new().name("evaluation".to_owned());
@@ -159,7 +159,7 @@ pub(super) async fn begin_run(
     Ok(response)
 }
 
-/// Evaluates, and tells how it ended whatever happens.
+/// Evaluates, and reports how it ended in any case.
 fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
     let folder = join(&record::runs_of(home), &job.id);
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -223,10 +223,10 @@ pub(super) async fn stop_run(
     .await
 }
 
-/// Tells what happens in an evaluation, as server-sent events; `Last-Event-ID` goes on where somebody left.
+/// Streams the events of an evaluation as server-sent events; `Last-Event-ID` resumes where a client left.
 #[utoipa::path(get, path = "/api/runs/{id}/events", tag = "runs", params(("id" = String, Path)), responses(
     (status = 200, content_type = "text/event-stream", body = String),
-    (status = 204, description = "All events were told before `Last-Event-ID`"),
+    (status = 204, description = "All events were sent before `Last-Event-ID`"),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn events(

@@ -56,7 +56,10 @@ pub(super) async fn grade(
         return beside(move || by_function(&wanted).map(Data)).await;
     }
     if served.read_only {
-        return Err(ApiError::forbidden("this server only reads, and asks no graders of suites"));
+        return Err(ApiError::forbidden(
+            "this server is read-only and does not call graders of \
+                                        suites",
+        ));
     }
     // Judges may take minutes: they leave threads to those who only read.
     let place = Arc::clone(&served.grading).acquire_owned().await;
@@ -70,7 +73,7 @@ pub(super) async fn grade(
 
 fn by_suite(served: &ServedWorkspace, wanted: &ToGrade) -> Result<GradeView, ApiError> {
     if !wanted.config.is_empty() {
-        let message = "`config`: the options of a suite's grader are those of the suite";
+        let message = "`config`: options of a suite's grader are set in the suite";
         return Err(ApiError::unprocessable(message));
     }
     let Some((suite, name)) = served.grader_of_suite(&wanted.grader) else {
@@ -85,7 +88,7 @@ fn by_function(wanted: &ToGrade) -> Result<GradeView, ApiError> {
     let known = known.ok_or_else(|| ApiError::not_found("Grader not found"))?;
     if known.kind != "tool" {
         return Err(ApiError::unprocessable(
-            "`grader`: judges and programs grade where a suite that is served names them: `SUITE:NAME`",
+            "`grader`: name judges and programs of a served suite as `SUITE:NAME`",
         ));
     }
     let suite = json!({

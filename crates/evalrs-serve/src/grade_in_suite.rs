@@ -76,7 +76,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
     let grader = grader.ok_or_else(|| ApiError::not_found("Grader not found"))?;
     if matches!(grader.kind, GraderKind::Reward(_)) {
         let message =
-            "`grader`: it makes one score of those of others, and so grades no submission";
+            "`grader`: it combines the scores of other graders and does not grade a submission";
         return Err(ApiError::unprocessable(message));
     }
     let grader = GraderSpec {
@@ -99,7 +99,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
     Ok(canonical(&one, path))
 }
 
-/// Asks what the grade waits for, until that is known or the server ends.
+/// Makes the calls of the grade, until it is known or the server ends.
 fn settle_row(
     served: &ServedWorkspace,
     session: &mut Session,

@@ -1,4 +1,5 @@
-//! Suites as they are now, held so that those whose files have not changed are not read for each request.
+//! The current suites, kept in memory so that those whose files have not changed are not read for each
+//! request.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -13,14 +14,14 @@ use evalrs_system::os::OsSystem;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::open::new_session;
 
-/// The bytes of the files of all suites that are held; one is held whatever it takes.
+/// The bytes of the files of all suites in memory; one is kept whatever its size.
 const MOST_BYTES: u64 = 64 << 20;
 /// How often a suite is read whose files are written meanwhile.
 const MOST_READINGS: usize = 3;
 /// How often samples are looked up in one: what was found for them stays in it.
 const MOST_USES: u32 = 500;
 
-/// The suites that are held, the last used one first.
+/// The suites in memory, the last used one first.
 #[derive(Default)]
 pub(super) struct HeldSuites {
     held: Mutex<VecDeque<HeldSuite>>,
@@ -128,7 +129,7 @@ impl HeldSuite {
 
 /// A suite in use: its session, what is wrong with it, and what surrounds it.
 pub(super) struct SuiteNow<'a> {
-    /// Its session, narrowed down to the samples that were asked for.
+    /// Its session, narrowed down to the selected samples.
     pub session: &'a mut Session,
     pub problems: &'a [Diagnostic],
     pub surroundings: &'a SuiteContext,

@@ -47,8 +47,9 @@ pub(super) async fn get_history(
             SuiteContext::find(&served.first, None, &OsSystem).map_err(ApiError::failed)?;
         let place = match served.suite(name) {
             Some(suite) => context.in_workspace(&suite.path, &OsSystem),
-            None => recorded_place(&served, name)
-                .ok_or_else(|| ApiError::not_found("there is no such suite"))?,
+            None => {
+                recorded_place(&served, name).ok_or_else(|| ApiError::not_found("no such suite"))?
+            }
         };
         let mut hasher = blake3::Hasher::new();
         for file in history_files(name, &context, &OsSystem) {

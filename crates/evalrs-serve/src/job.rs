@@ -108,7 +108,7 @@ impl EvaluationJob {
         locked(&self.log).error.clone()
     }
 
-    /// Tells something to everybody who follows.
+    /// Sends an event to all followers.
     pub(super) fn tell(&self, name: &'static str, data: &impl Serialize) {
         let data = serde_json::to_string(data).unwrap_or_default();
         {
@@ -122,7 +122,7 @@ impl EvaluationJob {
         self.changed.notify_waiters();
     }
 
-    /// Tells that it has ended, and how.
+    /// Reports that it has ended, and how.
     pub(crate) fn end(&self, exit_code: Option<u8>, error: Option<&str>) {
         let told = json!({"format": 2, "event": "ended", "exit_code": exit_code, "error": error});
         self.tell("ended", &told);
@@ -134,7 +134,7 @@ impl EvaluationJob {
         self.changed.notify_waiters();
     }
 
-    /// Whether it has ended and told all its events before this number.
+    /// Whether it has ended and all its events came before this number.
     pub(super) fn is_told(&self, number: u64) -> bool {
         let log = locked(&self.log);
         log.has_ended && number >= log.first + log.events.len() as u64
@@ -175,7 +175,7 @@ impl EvaluationJob {
     }
 }
 
-/// Tells what happens in an evaluation to those who follow it.
+/// Sends the events of an evaluation to its followers.
 pub(super) struct JobProgress {
     job: Arc<EvaluationJob>,
     counts: JobCounts,

@@ -149,7 +149,7 @@ fn put(
     let run = labelled_run(served, suite, given)?;
     let rows = served.rows(&run);
     let mut of_sample = rows.of_sample(&place.sample, given.model.as_deref(), given.trial);
-    let row = of_sample.next().ok_or_else(|| ApiError::not_found("the run has no such sample"))?;
+    let row = of_sample.next().ok_or_else(|| ApiError::not_found("no such sample in the run"))?;
     let grader = grader_of(&rows, given)?;
     let who = who(served, suite, given)?;
     // A label of several models or trials is of several answers.
@@ -169,7 +169,7 @@ fn put(
     if let Some(seen) = &given.seen {
         let now = people_now(&served.labels(&run, &rows)).label_of(line.who.as_deref());
         if !seen.is(now) {
-            return Err(ApiError::conflict("it was labelled elsewhere meanwhile"));
+            return Err(ApiError::conflict("it was labelled elsewhere in the meantime"));
         }
     }
     write(served, suite, &line)?;
@@ -191,7 +191,7 @@ fn who(
     let own_name = own.as_deref().unwrap_or(UNKNOWN);
     if !served.labellers && name != own_name {
         return Err(ApiError::forbidden(format!(
-            "`who`: labels that are given here are those of `{own_name}`; `serve --labellers` takes those of others"
+            "`who`: labels given here belong to `{own_name}`; `serve --labellers` accepts other names"
         )));
     }
     if name.is_empty() || name.chars().count() > MOST_NAME || name.contains(char::is_control) {

@@ -77,7 +77,7 @@ use served::{ServedSuite, ServedWorkspace};
 
 /// How many requests read files at once: each may hold a large part of a run in memory.
 const MOST_READERS: usize = 16;
-/// How long answers may take after the server was told to end.
+/// How long answers may take after the server was stopped.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves until Ctrl-C.
@@ -89,21 +89,21 @@ pub fn serve(args: &ServeArgs, console: &mut Console<'_>) -> Result<ExitStatus, 
     runtime.block_on(listen(args, token, Arc::new(served), console))
 }
 
-/// The token, where the address needs one or one was asked for.
+/// The token, where the address needs one or the user set one.
 fn token(args: &ServeArgs, console: &Console<'_>) -> Result<Option<String>, Error> {
     let Some(name) = &args.token_env else {
         if args.bind.is_loopback() {
             return Ok(None);
         }
         return Err(Error::plain(
-            format!("`--bind {}` can be reached by others, and needs a token", args.bind),
+            format!("`--bind {}` is reachable from other machines and needs a token", args.bind),
             "set a variable to at least 16 characters that nobody can guess, and name it: `--token-env EVALRS_TOKEN`",
         ));
     };
     let token = console.system.environment().remove(name).unwrap_or_default();
     if token.len() < 16 {
         return Err(Error::plain(
-            format!("the environment variable `{name}` holds no token of at least 16 characters"),
+            format!("the environment variable `{name}` has no token of at least 16 characters"),
             "for example `export EVALRS_TOKEN=$(openssl rand -hex 16)`",
         ));
     }
@@ -120,7 +120,7 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<ServedWorkspace
         let surroundings = SuiteContext::find(&path, None, console.system)?;
         if surroundings.records() != home {
             return Err(Error::plain(
-                format!("`{path}` is of another workspace than `{first}`"),
+                format!("`{path}` and `{first}` are in different workspaces"),
                 "serve the suites of one workspace; another server with another `--port` can serve the rest",
             ));
         }
@@ -203,7 +203,7 @@ async fn answer_until(
     Ok(())
 }
 
-/// Opens the page, or says why not.
+/// Opens the page, or reports why not.
 fn open_browser(url: &str, console: &mut Console<'_>) -> std::io::Result<()> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     if let Err(reason) = evalrs_exec::editor::start(program, url) {

@@ -1,4 +1,4 @@
-//! The verdicts of an evaluation that was begun on a page, told as they come in: first a record of what is stored, then an
+//! The verdicts of an evaluation that was begun on a page, sent as they arrive: first a record of the cached ones, then an
 //! event a verdict.
 
 use std::collections::HashMap;
@@ -24,16 +24,16 @@ use evalrs_system::os::OsSystem;
 use evalrs_use_cases::header::with_report;
 use evalrs_watch::json::{FORMAT, ToldVerdict};
 
-/// Tells verdicts to those who follow an evaluation.
+/// Sends verdicts to the followers of an evaluation.
 pub(super) struct LiveGrades {
     job: Arc<EvaluationJob>,
     folder: String,
-    /// Chunk → grader → its cells, as they were told last.
+    /// Chunk → grader → its cells, as last sent.
     told: HashMap<Chunk, Vec<Arc<[Cell]>>>,
 }
 
 impl LiveGrades {
-    /// One that has told nothing; the record of the evaluation is in `folder`.
+    /// One that has sent nothing; the record of the evaluation is in `folder`.
     pub(crate) fn new(job: Arc<EvaluationJob>, folder: String) -> Self {
         Self { job, folder, told: HashMap::new() }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-/// What may be answered instead of data, whatever was asked.
+/// The errors that any request may return instead of data.
 const REFUSALS: &[(&str, &str)] = &[
     ("400", "The request cannot be read"),
     ("401", "The token is missing or wrong"),
@@ -17,11 +17,11 @@ const EVENTS: &str = "text/event-stream";
 /// What it means, where an operation says nothing else.
 fn meaning(status: &str) -> &'static str {
     match status {
-        "200" => "What was asked for",
+        "200" => "The requested resource",
         "202" => "It has begun",
-        "404" => "There is none of that name",
-        "409" => "Something else is under way, or stands in the way",
-        "413" => "The body is larger than is taken",
+        "404" => "Nothing has that name",
+        "409" => "Something else is running, or conflicts",
+        "413" => "The body is too large",
         "422" => "The body is JSON, and a member of it is wrong: the message names it",
         other => REFUSALS.iter().find(|(status, _)| *status == other).map_or("", |(_, text)| text),
     }
@@ -53,7 +53,7 @@ pub(super) fn document(api: &OpenApi, needs_token: bool) -> Value {
     document
 }
 
-/// Adds what every operation may answer, and says what each answer means.
+/// Adds what every operation may answer, and reports what each answer means.
 fn complete(operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else {

@@ -22,7 +22,7 @@ pub(super) async fn script() -> Response {
 /// The page, at every address that is not of the API.
 pub(super) async fn page(method: Method, address: Uri) -> Response {
     if address.path() == "/api" || address.path().starts_with("/api/") {
-        return ApiError::not_found("there is no such address").into_response();
+        return ApiError::not_found("no such address").into_response();
     }
     if !matches!(method, Method::GET | Method::HEAD) {
         let mut response = ApiError::method_not_allowed().into_response();

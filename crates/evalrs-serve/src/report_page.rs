@@ -17,7 +17,7 @@ use evalrs_system::System;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::recorded_report::RecordedReport;
 
-/// Writes the page of a run, and says what is not in it or could not be read, a sentence each.
+/// Writes the page of a run, and reports what is not in it or could not be read, a sentence each.
 pub fn write_page(
     report: &RecordedReport<'_>,
     out: &mut dyn Write,

@@ -150,7 +150,7 @@ pub(super) async fn get_run(
 /// The bytes of two runs from which on to compare them takes a large part of the memory.
 const LARGE: u64 = 32 << 20;
 
-/// What people say of the results of a run by now, as `evalrs diff` finds it; nothing where its suite cannot be read.
+/// Human labels of the results of a run by now, as `evalrs diff` finds it; nothing where its suite cannot be read.
 fn labels_of(served: &ServedWorkspace, past: &PastRun) -> DiffLabels {
     let suite = served.suite(&past.header.suite);
     let source = LabelSource {

@@ -134,7 +134,7 @@ pub(super) async fn get_sample(
         let run = served.run(&place.id)?;
         let rows = served.rows(&run);
         let mut of_sample = rows.of_sample(&place.sample, query.model.as_deref(), which.trial);
-        let unknown = || ApiError::not_found("the run has no such sample");
+        let unknown = || ApiError::not_found("no such sample in the run");
         let row = of_sample.next().ok_or_else(unknown)?;
         let line = recorded_line(&run, row.at).ok_or_else(unknown)?;
         let labels = served.labels(&run, &rows);

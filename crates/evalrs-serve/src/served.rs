@@ -1,4 +1,4 @@
-//! What is served: the records of a workspace, the suites that were named, and what of them is held in memory.
+//! The served data: the records of a workspace, the suites of the command line, and their parts in memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use evalrs_system::disk::DiskStamp;
 use evalrs_system::os::OsSystem;
 use evalrs_use_cases::context::SuiteContext;
 
-/// The rows that are held of all runs together; those of one run are held however many they are.
+/// The rows in memory of all runs together; those of one run are kept however many they are.
 const MOST_ROWS: usize = 200_000;
 
 /// How many submissions graders of suites grade at once: each takes a thread of those that read files.
@@ -31,7 +31,7 @@ const MOST_GRADED: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(super) struct ServedSuite {
-    /// Its name, as its file said when the server began.
+    /// Its name in its file when the server began.
     pub name: String,
     pub path: String,
 }
@@ -42,9 +42,9 @@ pub(super) struct ServedWorkspace {
     pub suites: Vec<ServedSuite>,
     /// The folder of the records of runs.
     pub home: String,
-    /// Where labels are, where that was said.
+    /// The file of labels, if set.
     pub labels: Option<String>,
-    /// The folder of the store, where that was said.
+    /// The folder of the store, if set.
     pub cache_dir: Option<String>,
     /// Whether nothing is evaluated or written.
     pub read_only: bool,
@@ -52,7 +52,7 @@ pub(super) struct ServedWorkspace {
     pub labellers: bool,
     /// The first suite that was named, as its file; empty without one. Its folder decides the workspace.
     pub first: String,
-    /// The histories that were told, one a suite.
+    /// The last sent histories, one a suite.
     pub histories: Mutex<Vec<HeldHistory>>,
     pub jobs: Jobs,
     /// Labels are changed one after the other.
@@ -68,7 +68,7 @@ pub(super) struct ServedWorkspace {
     pub has_ended: watch::Sender<bool>,
 }
 
-/// A history as it was told last: pairing the samples of two runs reads both.
+/// A history as last sent: pairing the samples of two runs reads both.
 pub(super) struct HeldHistory {
     pub suite: String,
     /// Of the bytes of its file.
@@ -126,7 +126,7 @@ impl ServedWorkspace {
 
     /// The suite with this name, which a request is to change something of.
     pub(crate) fn known_suite(&self, name: &str) -> Result<&ServedSuite, ApiError> {
-        let unknown = "there is no such suite among those that are served";
+        let unknown = "no such suite is served";
         self.suite(name).ok_or_else(|| ApiError::not_found(unknown))
     }
 
@@ -135,7 +135,7 @@ impl ServedWorkspace {
         if self.read_only { Err(ApiError::forbidden("this server only reads")) } else { Ok(()) }
     }
 
-    /// The recorded runs, the newest first, each read when it is asked for.
+    /// The recorded runs, the newest first, each read on demand.
     pub(crate) fn runs(&self) -> impl Iterator<Item = PastRun> {
         let ids = run_ids(&OsSystem, &self.home).into_iter();
         ids.filter_map(|id| open_run(&OsSystem, &self.home, &id))
@@ -152,7 +152,7 @@ impl ServedWorkspace {
 
     /// The record that `id` names: its own id, or `latest`.
     pub(crate) fn run(&self, id: &str) -> Result<PastRun, ApiError> {
-        let unknown = || ApiError::not_found("there is no such run");
+        let unknown = || ApiError::not_found("no such run");
         // What a browser sends is never a path.
         if id.is_empty() || id.contains(['/', '\\', '\0']) || id.starts_with('.') {
             return Err(unknown());

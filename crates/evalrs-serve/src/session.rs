@@ -16,7 +16,7 @@ use super::{answer_until, bound, open_browser};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::Error;
 
-/// The events that pages are told: the names are those of `watch --json`.
+/// The events of pages: the names are those of `watch --json`.
 const NAMES: [&str; 9] = [
     "saved",
     "broken_files",
@@ -36,7 +36,7 @@ pub struct WatchedSuite<'a> {
     pub suite: &'a str,
     /// The file of labels, where that is not the one beside the suite.
     pub labels: Option<&'a str>,
-    /// The folder of the store, where that was said.
+    /// The folder of the store, if set.
     pub cache_dir: Option<&'a str>,
     /// The port, and whether a browser is opened.
     pub page: &'a ServeSessionArgs,
@@ -85,7 +85,7 @@ impl SessionServer {
         Ok(Self { url, job, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where the lines of `watch --json` go, to be told to pages.
+    /// Takes the lines of `watch --json` and sends them to pages.
     pub fn events(&self) -> SessionEvents {
         SessionEvents { job: Arc::clone(&self.job), line: Vec::new() }
     }
@@ -108,7 +108,7 @@ impl Drop for SessionServer {
     }
 }
 
-/// Tells lines of JSON as events.
+/// Sends lines of JSON as events.
 pub struct SessionEvents {
     job: Arc<EvaluationJob>,
     line: Vec<u8>,

@@ -1,4 +1,5 @@
-//! The suites that are served: what they hold and what is wrong with them, read anew for each request.
+//! The suites that are served: what they hold and what is wrong with them, read again for each
+//! request.
 
 use std::sync::Arc;
 
@@ -156,8 +157,7 @@ pub(super) async fn get_suite(
     AddressNames(name): AddressNames<String>,
 ) -> ApiAnswer<SuiteDetails> {
     beside(move || {
-        let suite =
-            served.suite(&name).ok_or_else(|| ApiError::not_found("there is no such suite"))?;
+        let suite = served.suite(&name).ok_or_else(|| ApiError::not_found("no such suite"))?;
         Ok(Data(details(&served, suite)?.0))
     })
     .await

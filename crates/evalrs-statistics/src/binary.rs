@@ -1,4 +1,4 @@
-//! How well a score tells two classes apart, and how well it says how likely one of them is.
+//! How well a score separates two classes, and how well it predicts the probability of one of them.
 //!
 //! Owns the formulas over a score and what is true; ties count half, and bins have equal width.
 

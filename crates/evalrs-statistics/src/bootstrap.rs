@@ -9,10 +9,10 @@ use super::distribution::{normal_quantile, normal_share};
 use evalrs_base::exact::sum;
 use evalrs_base::random::SplitMix;
 
-/// How many resamples are drawn.
+/// The number of resamples.
 const RESAMPLES: usize = 1_000;
 
-/// The seed of the draws.
+/// The seed of the resamples.
 const SEED: u64 = 0x6576_616c_7273;
 
 /// The bias-corrected and accelerated interval of the mean, drawing samples with all their items; none where it is not defined.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use evalrs_base::exact::{WeightedValue, mean, weighted_mean};
 
-/// More distinct classes are no classes: a table of them is of no use to anybody.
+/// With more distinct classes, a table of them would be useless.
 pub const MAX_CLASSES: usize = 1_000;
 
 /// A true class and a predicted one, of one item.

@@ -76,7 +76,7 @@ impl Clusters {
         (count > 1.0).then(|| count / (count - 1.0) * squares / (self.items * self.items))
     }
 
-    /// The skewness of the samples' residuals; 0 where there is no spread.
+    /// The skewness of the samples' residuals; 0 without any spread.
     pub(super) fn skewness(&self) -> f64 {
         let power = |exponent: i32| {
             let residual = |total: &ClusterTotal| total.sum - total.size * self.mean;

@@ -71,13 +71,13 @@ pub enum IntervalMethod {
     StudentTClustered,
     /// Bias-corrected and accelerated bootstrap. Efron 1987, "Better Bootstrap Confidence Intervals".
     BcaBootstrap,
-    /// [`Self::BcaBootstrap`] that draws samples with all their items.
+    /// [`Self::BcaBootstrap`] that resamples samples with all their items.
     BcaBootstrapClustered,
     /// Percentile bootstrap, drawing samples with all their items. Efron and Tibshirani 1993, "An Introduction to the
     /// Bootstrap".
     PercentileBootstrap,
-    /// The difference of two runs over samples that are drawn alike for both, with the standard error of its draws under
-    /// Student's t distribution. Chamandy et al. 2012, "Estimating Uncertainty for Massive Data Streams".
+    /// The difference of two runs over the same resamples of both, with its standard error over them under Student's t
+    /// distribution. Chamandy et al. 2012, "Estimating Uncertainty for Massive Data Streams".
     PairedBootstrap,
     /// The mean of labels, made surer by a judge that scored all: [`prediction_powered_mean`].
     ///

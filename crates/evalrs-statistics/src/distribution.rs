@@ -6,7 +6,7 @@
 use statrs::function::beta::checked_beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
 
-/// From so many degrees of freedom on the t distribution is the normal one, to seven digits.
+/// From this many degrees of freedom on, the t distribution equals the normal one to seven digits.
 const MOST_DEGREES: f64 = 1e7;
 
 /// The value below which the share `share` of a standard normal distribution lies; infinite for 0.0 and 1.0.
@@ -45,8 +45,8 @@ pub(super) fn beta_quantile(share: f64, alpha: f64, beta: f64) -> Option<f64> {
     Some(high)
 }
 
-/// How many standard errors lie to either side of an estimate, with so many degrees of freedom, for an interval of this level
-/// (0.0..1.0); none for degrees of freedom that are not positive.
+/// The number of standard errors on either side of an estimate, for an interval of this level (0.0..1.0) with these degrees
+/// of freedom; none unless they are positive.
 ///
 /// Student 1908, "The Probable Error of a Mean". With t² / (ν + t²) distributed as Beta(1/2, ν/2).
 pub(super) fn student_t_quantile(level: f64, degrees: f64) -> Option<f64> {

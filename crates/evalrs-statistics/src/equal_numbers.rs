@@ -23,7 +23,7 @@ impl EqualNumbers {
         Self { least }
     }
 
-    /// The number that stands for `value`, which is one of those that occur.
+    /// The class of numbers equal to `value`, which is one of those that occur.
     pub fn level(&self, value: f64) -> f64 {
         let above = self.least.partition_point(|least| *least <= value);
         match above.checked_sub(1).and_then(|at| self.least.get(at)) {

@@ -12,13 +12,13 @@ use super::clusters::Clusters;
 use super::distribution::{beta_quantile, normal_quantile, student_t_quantile};
 use evalrs_base::exact::sum;
 
-/// Below so many passes or fails a rate has the exact interval.
+/// Below this many passes or fails a rate has the exact interval.
 const FEW: f64 = 10.0;
 
 /// From this skewness on, either way, values are far from symmetric.
 const SKEWED: f64 = 0.5;
 
-/// Means of so many clusters are bootstrapped where their values are far from symmetric: fewer hold too few values to draw from.
+/// Means of this many clusters are bootstrapped if their values are far from symmetric: fewer have too few values to resample.
 const BOOTSTRAPPED: std::ops::Range<usize> = 10..100;
 
 /// The interval of a rate of `passes` among `n` independent items; none of nothing, for more passes than items, or for a level
@@ -101,8 +101,8 @@ pub fn student_t_interval(
     student_t(&Clusters::of(values)?, range, level)
 }
 
-/// The bias-corrected and accelerated bootstrap interval of a mean, of draws that are the same for the same values; none where
-/// it is not defined: for fewer than two samples, or without any difference between them.
+/// The bias-corrected and accelerated bootstrap interval of a mean, with the same resamples for the same values; none where it
+/// is not defined: for fewer than two samples, or without any difference between them.
 pub fn bca_interval(values: Vec<ClusteredValue>, level: f64) -> Option<ConfidenceInterval> {
     bootstrap_interval(&Clusters::of(values)?, level, normal_quantile(f64::midpoint(level, 1.0)))
 }

@@ -37,7 +37,7 @@ pub fn krippendorff_alpha(units: &[Vec<f64>], level: MeasurementLevel) -> Option
     RatedUnits::new(units, level).alpha(&all)
 }
 
-/// Units as counts of ratings, for the alpha of many draws of them.
+/// Units as counts of ratings, for the alpha of many resamples of them.
 #[derive(Clone, Debug)]
 pub struct RatedUnits {
     level: MeasurementLevel,

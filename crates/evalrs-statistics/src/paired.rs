@@ -1,4 +1,4 @@
-//! Two pass rates of the same items: how far apart they are, and how far apart they would have to be to be told apart.
+//! Two pass rates of the same items: their difference, and the least difference that would be detectable.
 //!
 //! Owns the posterior of the difference, from draws that are the same for the same counts.
 
@@ -6,13 +6,13 @@ use super::distribution::{normal_quantile, student_t_p_value, student_t_quantile
 use super::interval::{ConfidenceInterval, IntervalMethod};
 use evalrs_base::random::SplitMix;
 
-/// How many differences are drawn.
+/// The number of resampled differences.
 const DRAWS: usize = 10_000;
 
-/// The seed of the draws.
+/// The seed of the resamples.
 const SEED: u64 = 0x7061_6972;
 
-/// How likely an effect of the least size that can be told is told.
+/// The power of the test for an effect of the least detectable size.
 const POWER: f64 = 0.8;
 
 /// What became of items that passed or failed before, and pass or fail now.
@@ -56,8 +56,8 @@ pub fn paired_rate_interval(counts: PairedCounts, level: f64) -> Option<Confiden
     Some(found.rounded())
 }
 
-/// How often chance alone gives a mean difference at least so far from 0, by Student's t test of the differences of so many
-/// samples with this standard error; none for fewer than two samples, or without an error.
+/// How often chance alone gives a mean difference at least this far from 0, by Student's t test of the differences of this
+/// many samples with this standard error; none for fewer than two samples, or without an error.
 ///
 /// Student 1908, "The Probable Error of a Mean".
 pub fn difference_p_value(difference: f64, stderr: f64, samples: usize) -> Option<f64> {
@@ -66,8 +66,8 @@ pub fn difference_p_value(difference: f64, stderr: f64, samples: usize) -> Optio
     statistic.is_finite().then(|| student_t_p_value(statistic, degrees)).flatten()
 }
 
-/// The least true difference that a two-sided test at this level tells in four of five comparisons like this one: none for
-/// fewer than two samples.
+/// The least true difference that a two-sided test at this level detects in four of five comparisons like this one: none
+/// for fewer than two samples.
 ///
 /// `(t + z) · SE` for a standard error that rests on so many samples, t being the quantile of the level and z that of 80 %.
 /// Cohen 1988, "Statistical Power Analysis for the Behavioral Sciences"; Miller 2024, "Adding Error Bars to Evals".

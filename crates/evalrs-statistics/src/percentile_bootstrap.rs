@@ -1,4 +1,4 @@
-//! Intervals of numbers that have no formula of their own: samples are drawn again, with all their results.
+//! Intervals of numbers without their own formula: samples are resampled with all their results.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::bootstrap::quantile;
 use super::interval::{ConfidenceInterval, IntervalMethod};
 use evalrs_base::random::SplitMix;
 
-/// How many times all samples are drawn; fewer of many, which bounds the time.
+/// How many times all samples are resampled; fewer for many samples, to bound the time.
 const MOST_DRAWS: usize = 1_000;
 /// How few are still worth it.
 const LEAST_DRAWS: usize = 200;
-/// How many results are drawn in all.
+/// The number of resampled results in total.
 const MOST_DRAWN: usize = 10_000_000;
 
 const SEED: u64 = 0x6d65_7472_6963;
@@ -26,7 +26,8 @@ pub fn by_sample<T: Copy>(samples: &[u32], items: &[T]) -> BTreeMap<u32, Vec<T>>
 }
 
 /// The percentile bootstrap interval of `estimate` at the usual level; none for fewer than two samples, for more than 50,000
-/// items, or where most draws have no estimate. Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
+/// items, or where most resamples have no estimate. Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter
+/// 13.
 pub fn percentile_interval<T: Copy>(
     samples: &[u32],
     items: &[T],

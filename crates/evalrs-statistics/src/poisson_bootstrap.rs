@@ -1,5 +1,4 @@
-//! The change of a number between two runs over the same samples, whatever the number is: both are computed again over samples
-//! that are drawn alike.
+//! The change of any number between two runs over the same samples: both are computed again over the same resamples.
 //!
 //! How often a sample counts in a draw follows from its name and the number of the draw alone, as in the Poisson bootstrap of
 //! Chamandy, Muralidharan, Najmi and Naidu 2012, "Estimating Uncertainty for Massive Data Streams". So two runs need not know of
@@ -10,13 +9,14 @@ use super::interval::{ConfidenceInterval, IntervalMethod, ValueRange};
 use evalrs_base::exact::{mean, sum};
 use evalrs_base::random::SplitMix;
 
-/// Draws that are enough for a standard error: with a hundred it is known to a fourteenth of itself.
+/// Resamples that are enough for a standard error: with a hundred it is known to a fourteenth of
+/// itself.
 pub const LEAST_DRAWS: usize = 100;
 
 /// Standard errors below this are those of numbers that no draw changes.
 const ROUNDING: f64 = 1e-12;
 
-/// What a sample is drawn by: follows from its name alone.
+/// The random weight of a sample: follows from its name alone.
 pub fn seed_of(name: &str) -> u64 {
     let digest = blake3::hash(name.as_bytes());
     let first = digest.as_bytes().iter().take(8);
@@ -52,9 +52,9 @@ pub struct DrawnTwice<'a> {
     pub range: ValueRange,
 }
 
-/// The interval of a change: its standard error over the draws times `sqrt(G / (G - 1))` for G samples, under Student's t
-/// distribution with G - 1 degrees of freedom. None for fewer than two samples, for too few draws, and where no draw changes
-/// the difference: then nothing is known of its spread.
+/// The interval of a change: its standard error over the resamples times `sqrt(G / (G - 1))` for G samples, under Student's
+/// t distribution with G - 1 degrees of freedom. None for fewer than two samples, for too few draws, and where no draw
+/// changes the difference: then nothing is known of its spread.
 pub fn change_interval(
     change: f64,
     drawn: DrawnTwice<'_>,

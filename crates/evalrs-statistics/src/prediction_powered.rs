@@ -87,7 +87,7 @@ pub fn prediction_powered_mean(
 }
 
 impl PredictionPoweredMean {
-    /// The same, or what the labels alone tell where their interval is no wider.
+    /// The same, or the estimate of the labels alone if its interval is not wider.
     #[must_use]
     pub fn or_labels_alone(self) -> Self {
         let width = |interval: ConfidenceInterval| interval.high - interval.low;

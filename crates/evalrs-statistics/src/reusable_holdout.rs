@@ -1,4 +1,4 @@
-//! Agreement on labels that are held out, told so that who edits by it learns little of them: a reusable holdout.
+//! Agreement on held-out labels, reported so that editing by it reveals little of them: a reusable holdout.
 //!
 //! Dwork, Feldman, Hardt, Pitassi, Reingold and Roth 2015, "The reusable holdout: Preserving validity in adaptive data analysis"
 //! (Science 349) and "Generalization in Adaptive Data Analysis and Holdout Reuse" (NIPS), the algorithm Thresholdout: where
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::distribution::{normal_quantile, normal_share};
 use evalrs_base::random::SplitMix;
 
-/// How far the bound may lie below what is told, where nobody says how far.
+/// How far the bound may lie below the reported value, by default.
 pub const TOLERANCE: f64 = 0.2;
 
-/// How often some bound of a holdout may be wrong, over all that is asked.
+/// How often some bound of a holdout may be wrong, over all its queries.
 const MISSES: f64 = 0.05;
 
 /// The most queries that a budget says: more are as good as any number.
@@ -39,7 +39,7 @@ impl AgreementCount {
     }
 }
 
-/// What is asked of a holdout.
+/// A query of a holdout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HoldoutQuery {
     /// Agreement on labels that anybody may look at.
@@ -50,7 +50,7 @@ pub struct HoldoutQuery {
     pub content: u64,
     /// Which of the distinct queries it is, from 1.
     pub number: usize,
-    /// The greatest agreement that was told of the queries before it.
+    /// The greatest agreement reported for the queries before it.
     pub best: Option<f64>,
 }
 
@@ -67,7 +67,7 @@ pub struct ToldAgreement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldoutSource {
-    /// It is the greatest that was told before: what is held out is not told apart from that.
+    /// It is the greatest value reported before: the held-out labels do not distinguish it.
     Best,
     /// Agreement on shown labels, likewise.
     Shown,
@@ -100,8 +100,8 @@ pub fn answer(query: &HoldoutQuery) -> Option<ToldAgreement> {
     Some(ToldAgreement { agreement, source })
 }
 
-/// What agreement with labels without end is no less than, where this was told of so many held-out labels, and so many distinct
-/// queries were asked by now: wrong for some of them in at most 5 of 100 holdouts.
+/// A lower bound of the agreement with endless labels, where this was reported of this many held-out labels after this many
+/// distinct queries: wrong for some of them in at most 5 of 100 holdouts.
 pub fn bound(told: ToldAgreement, held_out: usize, queries: usize) -> f64 {
     let surely = match told.source {
         HoldoutSource::HeldOut => told.agreement,
@@ -113,7 +113,7 @@ pub fn bound(told: ToldAgreement, held_out: usize, queries: usize) -> f64 {
     wilson_low(surely, 0.8 * held_out as f64, normal_quantile(level))
 }
 
-/// How many distinct queries so many held-out labels are good for: with more, the bound of a rubric that is right in half of all
+/// How many distinct queries this many held-out labels allow: with more, the bound of a rubric that is right in half of all
 /// cases may lie further below than `tolerance`. At least 1.
 ///
 /// [`TOLERANCE`] where nobody names one. The N at which the bound's reach `z(1 - 0.05 / N) / (2 √(0.8 n))` comes to the tolerance, z being the quantile of the normal
@@ -128,7 +128,8 @@ pub fn budget(held_out: usize, tolerance: f64) -> usize {
     }
 }
 
-/// How far the agreement of so many labels errs by chance, at most: its standard deviation where one half agree.
+/// How far the agreement of this many labels errs by chance, at most: its standard deviation where one half
+/// agree.
 fn chance_deviation(labels: usize) -> f64 {
     0.5 / (labels as f64).sqrt()
 }
@@ -139,7 +140,7 @@ fn share_inside(generator: &mut SplitMix) -> f64 {
     (generator.below(CELLS) as f64 + 0.5) / CELLS as f64
 }
 
-/// Wilson's lower bound of a share of so many labels, which need not be whole.
+/// Wilson's lower bound of a share of this many labels, which need not be whole.
 fn wilson_low(share: f64, labels: f64, reach: f64) -> f64 {
     let squared = reach * reach;
     let centre = share + squared / (2.0 * labels);

@@ -19,7 +19,7 @@ use evalrs_model::key::KeyMap;
 
 /// How hard a body is pressed: the next levels take twice as long for a tenth less.
 const LEVEL: i32 = 3;
-/// How many files the disk is asked to keep at the same time.
+/// How many files are synced to the disk at the same time.
 const SYNCED_AT_ONCE: usize = 16;
 /// The largest file that can be a blob, in bytes: what cannot be pressed grows a little.
 const MAX_FILE: u64 = BODY_LIMIT as u64 + (1 << 20);
@@ -165,7 +165,7 @@ fn at_once<T: Sync>(
     })
 }
 
-/// What stands in a folder; nothing if it is not there.
+/// The entries of a folder; none if it does not exist.
 fn entries_of(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
     match fs::read_dir(folder) {
         Ok(entries) => Ok(Some(entries).into_iter().flatten()),
@@ -245,8 +245,8 @@ impl Temporary {
         }
     }
 
-    /// Gives it its name, and keeps sweeps away from it as long as it is held. Where the system has no locks, sweeps leave
-    /// blobs alone.
+    /// Gives it its name, and keeps sweeps away from it while this value lives. Where the system has no locks, sweeps
+    /// leave blobs alone.
     fn place(self, path: &Path) -> io::Result<File> {
         let _ = self.file.lock_shared();
         // A sweep that is about to remove one of this name would remove this one.
@@ -264,7 +264,7 @@ impl Drop for Temporary {
     }
 }
 
-/// The blobs that a process could not read, as far as they were asked for: lines that name them count for nothing.
+/// The blobs that a process failed to read: lines that name them are ignored.
 #[derive(Clone, Default)]
 pub(crate) struct LostBlobs {
     digests: HashSet<[u8; 32]>,

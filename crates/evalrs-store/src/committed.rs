@@ -15,7 +15,7 @@ use evalrs_model::key::{ActionKey, KeyMap};
 pub struct CommittedStore {
     /// The entries of each key, the winner first.
     entries: KeyMap<Vec<Entry>>,
-    /// What tells whether an entry is right: anybody can edit such a file.
+    /// Decides whether an entry is valid: anybody can edit such a file.
     check: Option<Check<'static>>,
     warnings: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl CommittedStore {
             while let Some(reason) = held.first().and_then(|entry| check(entry).err()) {
                 held.remove(0);
                 self.warnings.push(format!(
-                    "left out the committed outcome of {key}, which {reason}; `evalrs cache verify` says where it stands"
+                    "skipped the committed outcome of {key}, which {reason}; `evalrs cache verify` shows where it is"
                 ));
             }
         }

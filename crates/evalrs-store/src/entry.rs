@@ -17,8 +17,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it wins over `other`, an entry of the same key: a reply over what is none, then by generation, then one that
-    /// says what its key was made of, then by the greater blake3 digest of the body, so that processes that asked at the same
+    /// Whether it wins over `other`, an entry of the same key: a reply over a failure, then by generation, then one with the
+    /// ingredients of its key, then by the greater blake3 digest of the body, so that processes that called at the same
     /// moment agree afterwards.
     pub fn wins_over(&self, other: &Self) -> bool {
         let digest = |entry: &Self| *blake3::hash(entry.body.as_bytes()).as_bytes();
@@ -38,7 +38,7 @@ impl Entry {
 /// What decides which entry of a key wins, but for ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryRank {
-    /// Whether somebody answered: no failure stands over a reply, whatever its generation.
+    /// Whether there is a reply: a failure never wins over a reply, whatever its generation.
     pub is_reply: bool,
     /// Which asking it came from.
     pub generation: u32,
@@ -87,7 +87,7 @@ pub enum StoreError {
     Write {
         /// The file or folder.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
     /// The entry does not fit the format; nothing of its batch was written.

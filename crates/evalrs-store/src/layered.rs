@@ -14,7 +14,7 @@ use evalrs_model::key::ActionKey;
 /// A store over committed judgments.
 pub struct LayeredStore {
     store: Box<dyn OutcomeStore>,
-    /// Of what is wrong there, it is told once.
+    /// Each problem there is reported once.
     committed: Mutex<CommittedStore>,
 }
 

@@ -24,7 +24,7 @@ use evalrs_model::key::ActionKey;
 
 /// The longest line that is read, in bytes without the line break: beside its body a line has at most 107.
 const LINE_LIMIT: usize = BODY_LIMIT + 128;
-/// The longest body that stands in the line of a segment. Longer ones are blobs.
+/// The longest body in the line of a segment. Longer ones are blobs.
 pub(crate) const INLINE_LIMIT: usize = 64 << 10;
 /// The bytes of `,"c":"<8 hex>"}`.
 const TAIL: usize = 16;
@@ -45,7 +45,7 @@ impl Position {
 pub(crate) struct StoredLine<'a> {
     pub key: ActionKey,
     pub generation: u32,
-    /// The body, or what stands in its place.
+    /// The body, or its replacement.
     value: &'a str,
     pub checksum: u32,
 }
@@ -78,11 +78,11 @@ impl<'a> StoredLine<'a> {
         let Self { key, generation, value, .. } = *self;
         if self.shared().is_some() {
             Err(
-                "it shares parts with another line of the segment that it was written in; `evalrs cache export` writes whole lines",
+                "it shares parts with another line of its segment; `evalrs cache export` writes whole lines",
             )
         } else if self.blob().is_some() {
             Err(
-                "it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines",
+                "it names a blob, which stays in its store; `evalrs cache export` writes whole lines",
             )
         } else {
             Ok(Entry { key, generation, body: value.to_owned() })
@@ -105,7 +105,7 @@ pub(crate) struct ScannedEntry<'a> {
 pub(crate) struct ScannedLines {
     /// Where the first line without a line break starts: that is a torn tail, or one that is being written.
     pub end: Position,
-    /// A warning for each line that is no entry.
+    /// A warning for each line that is not an entry.
     pub skipped: Vec<String>,
     /// How many of these are about a conflict of git, which hides nothing: both sides are read.
     pub conflicts: usize,
@@ -132,10 +132,11 @@ impl Marker {
     }
 }
 
-/// What is told of a conflict once, where it begins.
+/// The warning of a conflict, once, where it begins.
 const CONFLICT: &str = "an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out";
 
-/// Refuses an entry whose body would not survive as one line, and says where the ingredients stand in one that does.
+/// Refuses an entry whose body would not survive as one line, and reports where the ingredients stand in one that
+/// does.
 pub(crate) fn check(entry: &Entry) -> Result<Elements, StoreError> {
     let Entry { key, body, .. } = entry;
     let refused = |reason| Err(StoreError::Body { key: *key, reason });
@@ -156,7 +157,7 @@ pub(crate) fn fits_in_line(body: &str) -> bool {
     body.len() <= INLINE_LIMIT && !is_reference(body)
 }
 
-/// Whether somebody who reads this in a line would take it for something in place of a body.
+/// Whether a reader of the line would take this for the replacement of a body.
 fn is_reference(body: &str) -> bool {
     BlobReference::parse(body).is_some() || SharedText::parse(body).is_some()
 }
@@ -188,8 +189,8 @@ pub(crate) fn append(
     checksum
 }
 
-/// Reads a line without its `\n`, or says why it is none; a `\r` left by a Windows checkout is ignored, and so is a
-/// byte-order mark, which a merge may have moved from the beginning of a file.
+/// Reads a line without its `\n`, or reports why it is none; a `\r` left by a Windows checkout is ignored, and so
+/// is a byte-order mark, which a merge may have moved from the beginning of a file.
 pub(crate) fn parse(line: &[u8]) -> Result<StoredLine<'_>, &'static str> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -220,7 +221,7 @@ fn is_object(body: &str) -> bool {
     body.starts_with('{') && body.ends_with('}')
 }
 
-/// What is said of a line that is no entry, or none that can be used.
+/// The warning for a line that is not an entry, or not usable.
 pub(crate) fn skipped(path: &str, line: u64, reason: &str) -> String {
     format!("skipped the stored outcome at `{path}:{line}`: {reason}")
 }

@@ -7,7 +7,7 @@ use evalrs_model::key::ActionKey;
 
 /// Where outcomes are kept. Threads share a store: one may read while another waits for the disk in [`Self::put_many`].
 pub trait OutcomeStore: Send + Sync {
-    /// The winning entry of each key, in the order asked.
+    /// The winning entry of each key, in the order of the keys.
     fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>>;
     /// The same, one after the other: large bodies are not in memory together.
     fn visit_many(&self, keys: &[ActionKey], visit: &mut dyn FnMut(usize, Option<Entry>)) {

@@ -23,7 +23,7 @@ pub enum EntryCheck {
     Recomputed,
 }
 
-/// Looks into an entry, or says what is wrong with it.
+/// Looks into an entry, or reports what is wrong with it.
 pub type Check<'a> = &'a (dyn Fn(&Entry) -> Result<EntryCheck, String> + Send + Sync);
 
 /// What [`verify`] found.
@@ -33,7 +33,7 @@ pub struct VerifyReport {
     pub entries: u64,
     /// Of these, the ones whose keys could be computed again.
     pub recomputed: u64,
-    /// The bytes up to the last line break of each file: a torn tail is no damage.
+    /// The bytes up to the last line break of each file: a torn tail is not damage.
     pub bytes: u64,
     /// The blobs that are what their names say, those that no line names included.
     pub blobs: u64,
@@ -96,7 +96,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
                     let entry = bases.entry(&found.entry);
                     if entry.is_incomplete {
                         return report.add([format!(
-                            "the stored outcome at `{shown}:{}` is whole, but what its key was made of is lost: the line that it shares this with is damaged",
+                            "the stored outcome at `{shown}:{}` is whole, but the ingredients of its key are lost: the line that it shares them with is damaged",
                             found.line
                         )]);
                     }

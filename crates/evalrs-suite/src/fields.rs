@@ -91,7 +91,7 @@ impl<'n> Field<'n> {
         Some(self.joined(&self.text()?))
     }
 
-    /// A path that stands in the value, joined to the folder of the file that wrote it.
+    /// A path in the value, joined to the folder of its file.
     pub(crate) fn joined(self, path: &str) -> String {
         self.findings.sources().join(self.value.span.file, path)
     }
@@ -167,7 +167,7 @@ impl<'n> Field<'n> {
         }
     }
 
-    /// Reports that an item of the list is no text.
+    /// Reports that an item of the list is not text.
     pub(crate) fn refuse_item<T>(self, item: &YamlNode) -> Option<T> {
         let message = format!("an item of `{}` must be text, not {}", self.key, item.noun());
         self.findings.refuse(item.span, &message, "put the value in quotes")
@@ -226,7 +226,7 @@ impl<'n> Field<'n> {
         None
     }
 
-    /// What stands under `name`, if the value is a mapping that has it.
+    /// The value of `name`, if the value is a mapping that has it.
     pub(crate) fn inner(self, name: &str) -> Option<Self> {
         self.entry.value.entry(name).map(|entry| Self { entry, ..self })
     }
@@ -288,10 +288,10 @@ fn whole(value: f64) -> Option<i64> {
 #[derive(Debug)]
 pub(crate) struct FieldSet<'n> {
     entries: &'n [YamlEntry],
-    /// What stands for fields that are absent or null. Its names are known.
+    /// The value of fields that are absent or null. Its names are known.
     defaults: &'n [YamlEntry],
     section: &'static Section,
-    /// Where that is said which has the fields.
+    /// The place that names the owner of the fields.
     owner: Option<SourceSpan>,
     /// Names that were refused elsewhere.
     refused: Vec<&'n str>,
@@ -391,7 +391,7 @@ impl<'n> FieldSet<'n> {
         refused.into_iter().map(|entry| Field { entry, findings }).collect()
     }
 
-    /// The field that goes by the first or the second name; both are an error.
+    /// The field with the first or the second name; both are an error.
     pub(crate) fn take_either(&self, first: &str, second: &str) -> Option<Field<'n>> {
         match (self.take(first), self.take(second)) {
             (Some(_), Some(other)) => other.refuse_at_key(

@@ -1,4 +1,4 @@
-//! What is found wrong while files are read, and the texts it stands in.
+//! Problems found while files are read, and their texts.
 
 use std::cell::{Cell, Ref, RefCell};
 
@@ -9,7 +9,7 @@ use evalrs_base::yaml::tree::{YamlNode, parse};
 /// The most problems that are shown: a generated suite may repeat one slip thousands of times.
 const MAX_PROBLEMS: usize = 200;
 
-/// What was found wrong so far, and the texts it stands in. All readers of a file share it: nothing of it is borrowed for
+/// The problems found so far, and their texts. All readers of a file share it: nothing of it is borrowed for
 /// longer than one of these calls takes.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -30,7 +30,7 @@ impl Findings {
         self.sources.borrow_mut().add(path, text)
     }
 
-    /// Hides what stands at `span` from all that is reported after this.
+    /// Hides the text at `span` from all that is reported after this.
     pub(crate) fn hide(&self, span: SourceSpan) {
         self.sources.borrow_mut().hide(span);
     }

@@ -7,7 +7,7 @@
 //!
 //! In reading order:
 //!
-//! - `section` is how a field is declared: its name, what it takes, what it is for. `fields` reads declared fields,
+//! - `section` is how a field is declared: its name, what it takes, its purpose. `fields` reads declared fields,
 //!   and reports to `findings` what is wrong.
 //! - `load` makes one tree of a suite and what it `extends`; `secrets` takes keys of APIs out, `interpolate` puts
 //!   variables in.

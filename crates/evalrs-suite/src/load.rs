@@ -27,7 +27,7 @@ pub(crate) const MINIMAL: &str = "a minimal suite has `name: my-suite`, `dataset
 /// What files were looked at while a suite was read.
 #[derive(Debug, Default)]
 pub(crate) struct FileLookups {
-    /// Every file, in the order it was asked for.
+    /// Every file, in the order it was needed.
     pub files: Vec<String>,
     /// Those whose text is not known yet.
     pub unread: Vec<String>,
@@ -59,7 +59,7 @@ impl FileLookups {
                 findings.add(*diagnostic);
                 return None;
             }
-            FileText::Missing => format!("there is no file `{path}`"),
+            FileText::Missing => format!("the file `{path}` does not exist"),
             FileText::Unreadable(why) => format!("cannot read `{path}`: {why}"),
         };
         let place = from.map_or_else(|| Place::file(path), |span| findings.place(span));

@@ -13,7 +13,7 @@ pub struct ProgramPlaces<P = Place> {
     pub file: P,
     /// Where its runtime is set.
     pub runtime: Option<P>,
-    /// Where each of its inputs stands, as [`ProgramSpec::inputs`] has it.
+    /// The place of each of its inputs, as [`ProgramSpec::inputs`] has it.
     pub inputs: Vec<(String, P)>,
     /// Where the folder is named that it runs in.
     pub cwd: Option<P>,

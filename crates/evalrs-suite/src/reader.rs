@@ -43,7 +43,7 @@ pub(crate) struct Reader<'a> {
     pub programs: Vec<ProgramSpans>,
     /// The rubric graders that say no `pass_threshold`, each with its place.
     pub(crate) without_threshold: Vec<(String, SourceSpan)>,
-    /// Where what is said of each rubric is written, by grader.
+    /// The places of the settings of each rubric, by grader.
     pub rubric_places: Vec<(String, RubricPlaces)>,
 }
 

@@ -37,7 +37,7 @@ pub struct RegistryEntry {
     /// What its scores mean; empty for anything but graders.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub scoring: &'static str,
-    /// What else is known of it, by name: where a provider is asked, and with whose key.
+    /// Further facts about it, by name: the address of a provider, and its key.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
@@ -82,7 +82,7 @@ pub fn graders() -> Vec<RegistryEntry> {
     let combine = RegistryEntry {
         id: "combine",
         name: "Combination",
-        description: "An expression makes one score of those of other graders.",
+        description: "An expression makes one score, combined from other graders.",
         kind: "combine",
         options: combine_options(),
         scoring: "the value of the expression, which must be from 0.0 to 1.0",
@@ -192,7 +192,7 @@ pub fn providers() -> Vec<RegistryEntry> {
     described.collect()
 }
 
-/// What decides how a provider is asked.
+/// The settings that decide how a provider is called.
 fn facts_of(info: &ProviderInfo) -> Map<String, Value> {
     let shapes = provider::find(info.id).map(Provider::shapes).unwrap_or_default();
     let formats: Vec<&str> = shapes.iter().map(|shape| shape.name()).collect();

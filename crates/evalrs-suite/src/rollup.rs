@@ -16,15 +16,15 @@ use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec
 
 pub(crate) static ROLLUP: Section = section!["a roll-up",
     "name": Text, required => "its name in reports";
-    "description": Text => "what it is for";
+    "description": Text => "its purpose";
     "metrics": MapOf(&Mapping(&ROLLUP_METRIC)), required => "the numbers: name → number";
-    "gate": AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)]) => "the rule that decides the exit code beside the gates of the suites; `metric_key` names a number";
+    "gate": AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)]) => "the rule that decides the exit code together with the gates of the suites; `metric_key` names a number";
 ];
 
 pub(crate) static ROLLUP_METRIC: Section = section!["a metric of a roll-up",
-    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "write `kind: macro`, or `kind: weighted` and `weights`" => "`macro` counts all alike, `weighted` by `weights`";
-    "of": Texts => "what it is the mean of: `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
-    "weights": AnyOf(&[ListOf(&WEIGHT), MapOf(&WEIGHT)]) => "how much each counts: a list in the order of `of`, or name → weight, which may stand in place of `of`";
+    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "write `kind: macro`, or `kind: weighted` and `weights`" => "`macro` weighs all equally, `weighted` by `weights`";
+    "of": Texts => "the numbers it averages: `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
+    "weights": AnyOf(&[ListOf(&WEIGHT), MapOf(&WEIGHT)]) => "the weight of each: a list in the order of `of`, or name → weight, which may replace `of`";
 ];
 
 /// The kinds by name, and whether there are weights.
@@ -49,10 +49,10 @@ pub struct RollableSuite {
     pub left_out: Vec<String>,
 }
 
-/// What came of reading a roll-up.
+/// The result of reading a roll-up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RollupReading {
-    /// What it says, if there is no error.
+    /// The roll-up, if there is no error.
     pub rollup: Option<RollupSpec>,
     /// Every problem found.
     pub diagnostics: Vec<Diagnostic>,
@@ -132,7 +132,7 @@ impl RollupReader<'_> {
                 entry.error_at_key(&message, hint);
             }
             (Some(false), Some(weights)) => {
-                let message = "a `macro` metric counts all alike and takes no `weights`";
+                let message = "a `macro` metric weighs all equally and takes no `weights`";
                 weights.error_at_key(message, "write `kind: weighted`");
             }
             _ => {}
@@ -155,7 +155,7 @@ impl RollupReader<'_> {
                 weights.value.entries().iter().map(of_key).collect()
             }
             (None, _) => {
-                let message = format!("the metric `{}` does not say what it is `of`", owner.key);
+                let message = format!("the metric `{}` has no `of`", owner.key);
                 return owner.refuse_at_key(&message, "write `of: [SUITE.GRADER, OTHER.GRADER]`");
             }
         };
@@ -188,7 +188,7 @@ impl RollupReader<'_> {
             .map(|suite| suite.path.as_str())
             .collect();
         if alike.len() > 1 {
-            let hint = format!("give each a name of its own: {}", alike.join(", "));
+            let hint = format!("give each its own name: {}", alike.join(", "));
             return item.refuse(&format!("several suites are called `{}`", suite.name), &hint);
         }
         let rest = text.get(suite.name.len() + 1..).unwrap_or_default();
@@ -204,7 +204,7 @@ fn items(of: Field<'_>) -> Option<Vec<YamlEntry>> {
     }
     let items = of.value.items();
     if items.is_empty() {
-        return of.refuse("`of` names nothing", "");
+        return of.refuse("`of` is empty", "");
     }
     let item = |item: &YamlNode| YamlEntry {
         key: "of".to_owned(),
@@ -214,12 +214,12 @@ fn items(of: Field<'_>) -> Option<Vec<YamlEntry>> {
     Some(items.iter().map(item).collect())
 }
 
-/// What stands twice would count twice, which a weight says better.
+/// A duplicate would count twice, which a weight expresses better.
 fn check_repeats(items: &[Field<'_>]) {
     for (at, item) in items.iter().enumerate() {
         if items.iter().take(at).any(|other| other.value.value == item.value.value) {
-            let hint = "leave it out, or write `kind: weighted` and `weights`";
-            item.error("this stands here twice", hint);
+            let hint = "remove it, or write `kind: weighted` and `weights`";
+            item.error("duplicate entry", hint);
         }
     }
 }
@@ -233,7 +233,7 @@ fn read_weights(field: Field<'_>, items: &[Field<'_>]) -> Option<Vec<f64>> {
         }
         Yaml::Seq(weights) => {
             let numbers = count(items.len(), "number");
-            let message = format!("there are {} weights for {numbers}", weights.len());
+            let message = format!("{} weights for {numbers}", weights.len());
             return field.refuse(&message, "give one for each item of `of`, in its order");
         }
         Yaml::Map(entries) => weights_by_name(field, entries, items)?,
@@ -277,7 +277,7 @@ fn form_of_component(item: Field<'_>, text: &str) -> Option<RollupComponent> {
     let halves = text.split_once('.').filter(|(suite, rest)| !suite.is_empty() && !rest.is_empty());
     let Some((suite, rest)) = halves else {
         let hint = "write `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
-        return item.refuse(&format!("`{text}` does not say which number of which suite"), hint);
+        return item.refuse(&format!("`{text}` does not name a number of a suite"), hint);
     };
     let source = RollupSource::Mean(rest.to_owned());
     Some(RollupComponent { suite: suite.to_owned(), source, weight: 1.0, text: text.to_owned() })
@@ -288,7 +288,7 @@ fn refuse_suite<T>(item: Field<'_>, text: &str, suites: &[RollableSuite]) -> Opt
     if let Some(suite) = suites.iter().find(|suite| suite.name == text.trim_end_matches('.')) {
         let numbers = numbers_of(suite);
         let name = &suite.name;
-        let message = format!("`{name}` is a suite, and it is not said which number of it");
+        let message = format!("`{name}` is a suite: name one of its numbers");
         let hint = numbers.first().map(|number| format!("for example `{name}.{number}`"));
         return item.refuse(&message, &hint.unwrap_or_default());
     }
@@ -317,7 +317,7 @@ fn source(item: Field<'_>, rest: &str, suite: &RollableSuite) -> Option<RollupSo
     }
     let bare = rest.strip_suffix(".pass_rate").unwrap_or(rest);
     if suite.left_out.iter().any(|name| name == bare) {
-        let message = format!("`{bare}` of `{}` is left out by --grader", suite.name);
+        let message = format!("--grader excludes `{bare}` of `{}`", suite.name);
         return item.refuse(&message, "run all graders that the roll-up names");
     }
     let numbers = numbers_of(suite);

@@ -4,7 +4,7 @@ use crate::findings::Findings;
 use evalrs_base::yaml::source;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 
-/// What may be said of a variable, and whether it is a secret then.
+/// The allowed words about a variable, and whether it is a secret then.
 pub(crate) const SECRECIES: [(&str, bool); 2] = [("secret", true), ("plain", false)];
 
 /// Where keys belong.

@@ -1,4 +1,4 @@
-//! How the fields of a section are declared: what each is called, what it takes, and what it is for.
+//! How the fields of a section are declared: what each is called, what it takes, and its purpose.
 //!
 //! A declaration is all there is to say of a field that does not depend on its neighbours. The readers take names and
 //! bounds from it, [`super::schema`] makes the JSON Schema for editors of it, the registry lists it, and a test compares
@@ -32,7 +32,7 @@ pub(crate) struct FieldSpec {
     pub doc: &'static str,
     /// Whether the section is wrong without it.
     pub is_required: bool,
-    /// What is said where it is missing, and the likely fix; empty where its reader says that.
+    /// The message where it is missing, and the likely fix; empty where its reader reports that.
     pub missing: [&'static str; 2],
     pub default: Option<&'static str>,
 }
@@ -43,7 +43,7 @@ impl FieldSpec {
         Self { name, shape, doc, is_required: false, missing: [""; 2], default: None }
     }
 
-    /// The field that tells a section from others of its place: one of these names.
+    /// The field that distinguishes a section from others of its place: one of these names.
     pub(crate) const fn kind(names: &'static [&'static str], doc: &'static str) -> Self {
         Self::new("kind", FieldShape::Choice(names), doc).required()
     }
@@ -58,7 +58,7 @@ impl FieldSpec {
         Self { is_required: true, ..self }
     }
 
-    /// The same, with what is said where it is missing, and the likely fix.
+    /// The same, with the message where it is missing, and the likely fix.
     pub(crate) const fn needed(self, message: &'static str, hint: &'static str) -> Self {
         Self { is_required: true, missing: [message, hint], ..self }
     }
@@ -134,7 +134,7 @@ pub(crate) const fn names<T, const N: usize>(table: &[(&'static str, T); N]) -> 
     names
 }
 
-/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, what it is for. Or names alone, of
+/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, its purpose. Or names alone, of
 /// fields that take anything.
 macro_rules! fields {
     ($($name:literal)*) => {

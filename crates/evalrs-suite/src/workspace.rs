@@ -32,7 +32,7 @@ pub struct Workspace {
     pub max_calls: Option<u64>,
     /// The most requests that may be sent in a minute, at least 1.
     pub max_requests_per_minute: Option<u32>,
-    /// The most tokens that may be sent and asked for in a minute, at least 1.
+    /// The most tokens that may be sent and requested in a minute, at least 1.
     pub max_tokens_per_minute: Option<u64>,
     /// How many identical failures end a run, at least 1.
     pub max_identical_failures: Option<u32>,
@@ -58,13 +58,13 @@ pub enum Color {
     Never,
 }
 
-const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
+const DOLLARS: &str = "a number of US dollars per million tokens, 0 or more";
 
 static WORKSPACE: Section = section!["`evalrs.toml`",
-    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are kept";
+    "cache": FieldShape::Mapping(&CACHE) => "the folder of outcomes";
     "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
     "history": FieldShape::Mapping(&HISTORY) => "the history of suites";
-    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "what models cost, over the list prices";
+    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "prices of models, over the list prices";
 ];
 
 static CACHE: Section = section!["`[cache]`",
@@ -72,15 +72,16 @@ static CACHE: Section = section!["`[cache]`",
 ];
 
 static RUN: Section = section!["`[run]`",
-    "max_concurrent": COUNT, or "15" => "actions under way at once";
+    "max_concurrent": COUNT, or "15" => "calls in flight at once";
     "color": FieldShape::Choice(Color::VARIANTS), or "\"auto\"" => "when output has colour";
     "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
-    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
-    "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
-    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
-    "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
-    "keep_runs": COUNT => "records of runs that are kept, of all suites together";
-    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "what programs are kept from that say nothing themselves";
+    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may make";
+    "max_requests_per_minute": COUNT => "requests per minute to each endpoint, unless the suite \
+                                         sets them";
+    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "tokens per minute to each endpoint, unless the suite sets them";
+    "max_identical_failures": COUNT, or "10" => "consecutive failures after which an endpoint is disabled for the run";
+    "keep_runs": COUNT => "records of runs to keep, of all suites together";
+    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "the sandbox of programs that do not set their own";
 ];
 
 static HISTORY: Section = section!["`[history]`",
@@ -88,8 +89,8 @@ static HISTORY: Section = section!["`[history]`",
 ];
 
 static PRICE: Section = section!["a price",
-    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens sent cost";
-    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "what a million tokens received cost";
+    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "the cost of a million tokens sent";
+    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "the cost of a million tokens received";
 ];
 
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
@@ -383,9 +384,9 @@ mod tests {
          --> root/evalrs.toml:1:9
           |
         1 | [prices.a]
-          |         ^ a number of US dollars a million tokens, 0 or more
+          |         ^ a number of US dollars per million tokens, 0 or more
 
-        error: `input` must be a number of US dollars a million tokens, 0 or more
+        error: `input` must be a number of US dollars per million tokens, 0 or more
          --> root/evalrs.toml:2:9
           |
         2 | input = -1
@@ -399,7 +400,7 @@ mod tests {
           |
           = help: did you mean `output`?
 
-        error: `input` must be a number of US dollars a million tokens, 0 or more
+        error: `input` must be a number of US dollars per million tokens, 0 or more
          --> root/evalrs.toml:5:9
           |
         5 | input = inf

@@ -22,7 +22,7 @@ pub(crate) fn extend(base: &mut Value, more: Value) {
     }
 }
 
-/// Takes what goes by these names out of a mapping.
+/// Takes the members with these names out of a mapping.
 pub(crate) fn leave_out(mapping: &mut Value, names: &[&str]) {
     if let Some(members) = mapping.as_object_mut() {
         members.retain(|name, _| !names.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! What only files on a disk have: a stamp that tells whether one has changed.
+//! Properties of files on a disk only: a stamp that shows whether one has changed.
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
 use std::time::{Duration, SystemTime};
@@ -30,7 +30,7 @@ impl DiskMoment {
     }
 }
 
-/// What tells that a file or a folder is as it was, without reading it.
+/// Shows that a file or a folder is unchanged, without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskStamp {
     written: Option<SystemTime>,

@@ -76,7 +76,7 @@ pub fn expand_within(
         match braces(pattern) {
             Some(plain) => plain.iter().for_each(|plain| walk.pattern(plain)),
             None => {
-                let message = format!("`{pattern}` stands for more than {MAX_BRACES} patterns");
+                let message = format!("`{pattern}` expands to more than {MAX_BRACES} patterns");
                 walk.found.problem = Some(message);
             }
         }
@@ -98,7 +98,7 @@ pub fn expand_within(
     let most = limits.files;
     if expanded.files.len() > most {
         expanded.files.truncate(most);
-        expanded.problem.get_or_insert_with(|| format!("these are more than {most} files"));
+        expanded.problem.get_or_insert_with(|| format!("it matches more than {most} files"));
     }
     expanded
 }
@@ -119,8 +119,8 @@ pub struct GlobLimits {
     pub folders: usize,
 }
 
-/// The lock file that stands for the packages installed in `folder`, which is in a `node_modules` or a virtual
-/// environment: the nearest one, from the folder upwards.
+/// The lock file of the packages installed in `folder`, which is in a `node_modules` or a virtual environment:
+/// the nearest one, from the folder upwards.
 pub fn lock_file(folder: &str, list: ListFolder<'_>) -> Option<String> {
     let is_node = folder.split('/').any(|part| part == PACKAGES);
     let names: &[&str] = if is_node { &LOCKS } else { &PYTHON_LOCKS };
@@ -155,7 +155,7 @@ struct Walk<'a> {
     limits: GlobLimits,
     /// Whether the pattern ends in `/`: then it matches folders alone.
     wants_folder: bool,
-    /// What it comes to; its problem is empty text if there were too many files.
+    /// Its result; its problem is empty text if there were too many files.
     found: ExpandedPatterns,
     folders: usize,
 }
@@ -525,7 +525,7 @@ mod tests {
         let braces = "{a,b}".repeat(12);
         assert_eq!(
             tree().expand(&[&braces]).problem,
-            Some(format!("`{braces}` stands for more than 1000 patterns"))
+            Some(format!("`{braces}` expands to more than 1000 patterns"))
         );
     }
 

@@ -32,18 +32,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Why a file that is not there has no bytes.
-pub const MISSING: &str = "there is no such file";
+pub const MISSING: &str = "no such file";
 
 /// What became of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileBytes {
     /// Its bytes.
     Bytes(Vec<u8>),
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// It is a folder.
     Folder,
-    /// It is there but cannot be read: what the system said.
+    /// It exists but cannot be read: the error of the system.
     Unreadable(String),
 }
 
@@ -90,7 +90,7 @@ pub trait System {
     fn read(&self, path: &str) -> FileBytes;
     /// Opens a file to be read from its beginning, for files that may be large.
     fn open(&self, path: &str) -> std::io::Result<Box<dyn std::io::BufRead>>;
-    /// The names in a folder, sorted; none if it is no folder.
+    /// The names in a folder, sorted; none if it is not a folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// Writes a file so that nobody ever sees half of it, making its folder if needed. An error names the file.
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
@@ -116,7 +116,8 @@ pub trait System {
         false
     }
 
-    /// What a file that is a link leads to, joined to the folder of the link; none of what is no link.
+    /// The target of a file that is a link, joined to the folder of the link; none if it is not a
+    /// link.
     fn link_target(&self, _path: &str) -> Option<String> {
         None
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{Contents, FileBytes, FileIdentity, System, WriteStamp};
 
-/// Files, an empty environment and a clock that stands still.
+/// Files, an empty environment and a clock that does not move.
 #[derive(Debug, Default)]
 pub struct MemorySystem {
     files: Rc<RefCell<BTreeMap<String, FileBytes>>>,

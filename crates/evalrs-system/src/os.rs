@@ -18,11 +18,11 @@ use super::FileIdentity;
 use super::{Contents, FileBytes, System, WriteStamp, is_stream, version_in};
 use evalrs_base::file_path::{folder_of, join, non_empty};
 
-/// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
+/// Files of this size are read by two threads: getting memory for them takes most of the time.
 #[cfg(unix)]
 const LARGE: usize = 8 << 20;
 
-/// The most that is read of a stream, in bytes: nothing tells how long it is.
+/// The most that is read of a stream, in bytes: its length is not known.
 const STREAM_LIMIT: u64 = 512 << 20;
 
 /// How long a program may take to say its version.
@@ -222,13 +222,13 @@ struct VersionQuestion {
     environment: BTreeMap<String, String>,
 }
 
-/// What programs said of their versions; none for those that did not say it.
+/// The versions that programs reported; none for those that did not.
 fn versions() -> MutexGuard<'static, BTreeMap<VersionQuestion, Option<String>>> {
     static VERSIONS: Mutex<BTreeMap<VersionQuestion, Option<String>>> = Mutex::new(BTreeMap::new());
     VERSIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has all programs asked again for their versions: somebody saw that one has another than it said.
+/// Has the versions of all programs read again: one had another version than it reported.
 pub fn forget_versions() {
     versions().clear();
 }
@@ -282,7 +282,7 @@ fn killer(_child: &std::process::Child) -> impl FnOnce() + use<> {
     || ()
 }
 
-/// Makes the folder of a file, and says which it is.
+/// Makes the folder of a file, and reports which it is.
 fn made_folder_of(path: &str) -> std::io::Result<&str> {
     let folder = non_empty(folder_of(path));
     std::fs::create_dir_all(folder)?;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::{Contents, FileBytes, FileIdentity, System, WriteStamp};
 
-/// Files that are read in place of those below, which stay as they are. What is written goes below.
+/// Files that are read instead of those below, which stay as they are. What is written goes below.
 pub struct OverlaySystem<'a> {
     below: &'a dyn System,
     files: BTreeMap<String, String>,

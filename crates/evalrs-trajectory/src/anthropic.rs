@@ -106,8 +106,8 @@ impl Blocks {
     }
 }
 
-/// A block that is no text. Tools the server runs itself have kinds of their own (`server_tool_use`,
-/// `web_search_tool_result`) and are calls like any other.
+/// A block that is not text. Tools the server runs itself have kinds of their own
+/// (`server_tool_use`, `web_search_tool_result`) and are calls like any other.
 fn other_block(block: RecordedNode<'_, '_>) -> ReadResult<MessageBody> {
     block.object("a content block (an object)")?;
     let kind = block.get("type").text("a block type (a string)")?;

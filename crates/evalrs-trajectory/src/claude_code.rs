@@ -24,7 +24,8 @@ pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     ..TrajectoryFormat::TEXT
 };
 
-/// The events in JSON Lines text as one list; none if a line is no object or no line is an event.
+/// The events in JSON Lines text as one list; none if a line is not an object or no line is an
+/// event.
 pub(super) fn events(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     if !text.trim_start().starts_with('{') {
@@ -103,8 +104,8 @@ enum MessageEvents<'a, 'p, 'v> {
     Line(&'a RecordedNode<'p, 'v>),
 }
 
-/// Brings the lines of each message id together where the first of them stands; never across turns,
-/// because mocks and proxies use the same id again.
+/// Brings the lines of each message id together at the place of the first; never across turns,
+/// because mocks and proxies reuse ids.
 fn merge<'a, 'p, 'v>(events: &'a [RecordedNode<'p, 'v>]) -> Vec<MessageEvents<'a, 'p, 'v>> {
     let mut entries = Vec::new();
     let mut places = HashMap::new();
@@ -179,7 +180,7 @@ fn single(line: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     Ok(())
 }
 
-/// The last line of a turn repeats its last answer, which counts only if nothing else was said.
+/// The last line of a turn repeats its last answer, which is used only if there is no other text.
 fn result(line: RecordedNode<'_, '_>, turns: &mut Turns) {
     let silent = !turns
         .last()

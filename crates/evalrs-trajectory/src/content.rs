@@ -16,7 +16,7 @@ pub(super) fn flatten(content: RecordedNode<'_, '_>) -> ReadResult<String> {
     flatten_with(content, str::to_owned)
 }
 
-/// The same where a text stands for another.
+/// The same, with a text that replaces another.
 pub(super) fn flatten_with(
     content: RecordedNode<'_, '_>,
     meant: impl Fn(&str) -> String,

@@ -1,4 +1,4 @@
-//! A format that trajectories are recorded in: how its values are told from others, and who reads them.
+//! A format of recorded trajectories: how its values are recognized, and its reader.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ pub struct TrajectoryFormat {
     pub(crate) owns_object: fn(&Map<String, Value>) -> bool,
     /// Whether text can only be of this format.
     pub(crate) owns_text: fn(&str) -> bool,
-    /// Whether messages that are its own are told by their kind, so that all of them may be of kinds unknown here.
+    /// Whether its messages are recognized by their kind, so that all of them may be of unknown kinds.
     pub(crate) has_kinds: bool,
     /// Reads what was recorded.
     pub read: fn(RecordedNode<'_, '_>) -> ReadResult<Trajectory>,

@@ -142,7 +142,7 @@ impl Messages<'_> {
         Ok(())
     }
 
-    /// What was thought and said, in its order, then what was called.
+    /// Thoughts and texts in their order, then calls.
     fn assistant(self, message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
         // Old logs have the thoughts beside the content.
         if let Some(thought) = message.get("reasoning").as_str().filter(|text| !text.is_empty()) {
@@ -209,7 +209,7 @@ impl Messages<'_> {
         Ok(ToolReturn::new(call_id, output, !error.is_nothing()))
     }
 
-    /// A call, whose tool stands under `name`.
+    /// A call, whose tool is under `name`.
     fn call(self, call: RecordedNode<'_, '_>, name: &str) -> ReadResult<ToolCall> {
         let call = tool_call(call, "id", name, "arguments")?;
         Ok(ToolCall { arguments: self.attached(&call.arguments), ..call })
@@ -220,7 +220,7 @@ impl Messages<'_> {
         flatten_with(content, |text| self.attached(text))
     }
 
-    /// A text, from where it stands if it stands apart.
+    /// A text, from its own field if it has one.
     fn attached(self, text: &str) -> String {
         let place = ATTACHED.iter().find_map(|scheme| text.strip_prefix(scheme));
         let found = place.and_then(|name| self.attachments?.get(name)?.as_str());

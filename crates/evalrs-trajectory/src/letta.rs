@@ -1,4 +1,4 @@
-//! Letta messages: flat objects told apart by `message_type`.
+//! Letta messages: flat objects distinguished by `message_type`.
 //!
 //! Saved files outlive servers, so a kind this file does not know is passed through. Requests for approval
 //! are such a kind on purpose: a call that waits for approval is no call yet.
@@ -125,7 +125,7 @@ fn return_of(answer: RecordedNode<'_, '_>) -> ReadResult<ToolReturn> {
 const OTHER: &str = "other";
 
 impl Trajectory {
-    /// The turns as lists of Letta messages; messages of sub-agents only if asked for.
+    /// The turns as lists of Letta messages; messages of sub-agents only on request.
     pub fn to_letta(&self, include_subagents: bool) -> Value {
         self.turns_as(include_subagents, |message, pairing| message_of(&message.body, pairing))
     }

@@ -10,7 +10,7 @@ use evalrs_base::json_syntax::plain_message;
 /// One finished sample of a result file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LettaResult {
-    /// The line it stands on, from 1; in the oldest format, its place in the list.
+    /// Its line, from 1; in the oldest format, its place in the list.
     pub line: usize,
     /// The id of the sample as text. The oldest files have none; the place in the list, from 0, stands in.
     pub sample_id: String,
@@ -42,12 +42,12 @@ pub struct LettaProblem {
     pub message: String,
 }
 
-/// One record of a result file, as it stands there.
+/// One record of a result file, as it is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LettaResultRecord {
-    /// The line it stands on, from 1; in the oldest format, its place in the list.
+    /// Its line, from 1; in the oldest format, its place in the list.
     pub line: usize,
-    /// What stands there, without a wrapper.
+    /// The value itself, without a wrapper.
     pub value: Value,
 }
 
@@ -83,7 +83,7 @@ pub fn read_records(text: &str) -> Result<Vec<LettaResultRecord>, LettaProblem> 
     Ok(records)
 }
 
-/// The parser counts lines from the start of this one, so its place is told as a column alone.
+/// The parser counts lines from the start of this one, so its place is shown as a column alone.
 fn no_json(error: &serde_json::Error) -> String {
     format!("invalid JSON: {} (column {})", plain_message(error), error.column())
 }

@@ -1,4 +1,4 @@
-//! A JSON value that knows where it stands.
+//! A JSON value that knows its place.
 //!
 //! The readers walk recorded messages with it, so that whatever is not as expected can be named by its
 //! JSON Pointer (RFC 6901). A place is a chain of borrowed steps and becomes text only when there is a
@@ -36,7 +36,7 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
         self.value.unwrap_or(&NULL)
     }
 
-    /// The member `key`; absent too if this is no object.
+    /// The member `key`; absent too if this is not an object.
     pub fn get<'q>(&'q self, key: &'q str) -> RecordedNode<'q, 'v>
     where
         'p: 'q,

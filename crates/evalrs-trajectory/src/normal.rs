@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Message, MessageBody, ToolCall, ToolReturn, Trajectory};
 
 impl Trajectory {
-    /// The turns as lists of `{"role": ..}` objects; messages of sub-agents only if asked for.
+    /// The turns as lists of `{"role": ..}` objects; messages of sub-agents only on request.
     ///
     /// Calls are numbered from 1 in the order they were made, and returns carry the number of their call.
     /// The same conversation recorded twice gives the same value.
@@ -33,7 +33,7 @@ impl Trajectory {
         turns.collect()
     }
 
-    /// The steps of the inline-grader protocol, without times; of sub-agents only if asked for.
+    /// The steps of the inline-grader protocol, without times; of sub-agents only on request.
     ///
     /// What the user and the instructions said is no step. A call whose return is missing is `pending`.
     pub fn to_steps(&self, include_subagents: bool) -> Vec<Value> {

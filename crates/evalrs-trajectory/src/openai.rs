@@ -17,7 +17,7 @@ pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     ..TrajectoryFormat::TEXT
 };
 
-/// How a recording tells of failed calls.
+/// How a recording marks failed calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallMarks {
     /// A tool answered, in a format that has no sign of a failed call, without one.
@@ -79,7 +79,7 @@ fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     Ok(())
 }
 
-/// What was thought, then what was said, then what was called.
+/// Thoughts, then texts, then calls.
 fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     if let Some(thought) = message.get("reasoning_content").as_str().filter(|text| !text.is_empty())
     {

@@ -13,7 +13,7 @@ pub struct TrajectoryProblem {
     pub pointer: String,
     /// What was expected there, with its article.
     pub expected: &'static str,
-    /// What stands there, with its article.
+    /// The kind of the value there, with its article.
     pub found: &'static str,
 }
 

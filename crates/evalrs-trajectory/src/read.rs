@@ -46,7 +46,7 @@ pub fn read(value: &Value, format: Option<&TrajectoryFormat>) -> ReadResult<Traj
     Ok(trajectory)
 }
 
-/// How a recorded trajectory tells of failed calls: of formats that have a sign for them, nothing.
+/// How a recorded trajectory marks failed calls: nothing for formats that have a sign for them.
 pub fn call_marks(value: &Value, format: Option<&'static TrajectoryFormat>) -> CallMarks {
     let is_openai = format.or_else(|| detect(value)) == Some(&openai::FORMAT);
     if is_openai { CallMarks::of(value) } else { CallMarks::default() }

@@ -1,4 +1,4 @@
-//! Steps of the inline-grader protocol: what an agent thought, said, called and planned.
+//! Steps of the inline-grader protocol: an agent's thoughts, messages, calls and plans.
 //!
 //! A step holds a call and its return together, without an id; the ordinal of the call stands in for it.
 

@@ -44,9 +44,9 @@ pub struct Message {
 pub enum MessageBody {
     /// Instructions to the target.
     System(String),
-    /// What the user said.
+    /// A message of the user.
     User(String),
-    /// What the target said.
+    /// A message of the target.
     Assistant(String),
     /// What the target thought.
     Reasoning(String),
@@ -76,7 +76,7 @@ pub struct ToolReturn {
     pub call_id: Option<String>,
     /// The text of the answer.
     pub output: String,
-    /// Whether steps call the failure `error`; graders of steps are told the word that was recorded.
+    /// Whether steps call the failure `error`; graders of steps get the recorded word.
     #[serde(default)]
     pub says_error: bool,
     /// Whether the call failed: `error` and `failed` both count.
@@ -108,7 +108,7 @@ impl Trajectory {
             && messages.next().is_none()
     }
 
-    /// What the user said first.
+    /// The first message of the user.
     pub fn first_question(&self) -> Option<&str> {
         self.messages(false).find_map(|message| match &message.body {
             MessageBody::User(text) => Some(text.as_str()),
@@ -116,7 +116,7 @@ impl Trajectory {
         })
     }
 
-    /// The text of the last message of the target itself, sub-agents not asked.
+    /// The text of the last message of the target itself, without sub-agents.
     pub fn final_output(&self) -> Option<&str> {
         self.messages(false).rev().find_map(|message| match &message.body {
             MessageBody::Assistant(text) => Some(text.as_str()),
@@ -124,7 +124,8 @@ impl Trajectory {
         })
     }
 
-    /// The same, ended by the `answer` of the target: said at last, unless it was or there is nothing to say.
+    /// The same, ended by the `answer` of the target: appended at the end, unless it is there already or
+    /// empty.
     #[must_use]
     pub fn ended_by(mut self, answer: &str) -> Self {
         if answer.trim().is_empty() || self.final_output() == Some(answer) {
@@ -138,7 +139,8 @@ impl Trajectory {
         self
     }
 
-    /// Only turn `index`, from 0, with the agent's state and the totals of all; empty if there is no such turn.
+    /// Only turn `index`, from 0, with the agent's state and the totals of all; empty if the turn does not
+    /// exist.
     #[must_use]
     pub fn turn(&self, index: usize) -> Self {
         Self {
@@ -153,7 +155,7 @@ impl Trajectory {
         self.turns.iter().all(|turn| turn.messages.is_empty())
     }
 
-    /// The messages of all turns in order; those of sub-agents only if asked for.
+    /// The messages of all turns in order; those of sub-agents only on request.
     pub fn messages(&self, include_subagents: bool) -> impl DoubleEndedIterator<Item = &Message> {
         self.turns
             .iter()

@@ -66,7 +66,8 @@ fn refuse(program: &Program<'_>) -> Result<(), SyntaxProblem> {
     let mut decorators = Decorators::default();
     decorators.visit_program(program);
     decorators.first.map_or(Ok(()), |span| {
-        let message = "decorators cannot be taken out of TypeScript: node has none; bun runs them";
+        let message = "decorators cannot be removed from TypeScript: node does not support them; \
+                       bun does";
         Err(SyntaxProblem::at(program.source_text, span.start as usize, message))
     })
 }

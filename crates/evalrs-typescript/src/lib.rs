@@ -1,4 +1,5 @@
-//! Takes the types out of TypeScript, so that node can run it, and tells what a module exports without running it.
+//! Removes the types from TypeScript, so that node can run it, and lists the exports of a module without running
+//! it.
 //!
 //! Programs that users write in TypeScript are run by node, bun or deno. Node runs JavaScript alone, so the text is erased to
 //! JavaScript first, with a source map behind it: messages of node name lines of the original.

@@ -8,7 +8,7 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_parser::ParserReturn;
 use oxc_syntax::module_record::{ExportExportName, ModuleRecord};
 
-/// What stands for names that cannot be seen.
+/// A placeholder for names that cannot be seen.
 const OTHERS: &str = "*";
 
 /// A module as others see it.

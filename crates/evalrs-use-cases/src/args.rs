@@ -109,7 +109,8 @@ pub struct StoreArgs {
     pub cache_dir: Option<String>,
 }
 
-/// How much is asked at once, and in all. It comes before what the suite and `evalrs.toml` say.
+/// How many calls are made at once, and in all. It comes before what the suite and `evalrs.toml`
+/// say.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArgs {
     /// Maximum number of actions in flight.
@@ -156,6 +157,6 @@ pub fn report_formats() -> impl TypedValueParser<Value = &'static ReportFormat> 
     let page = PossibleValue::new(PAGE).hide(true);
     PossibleValuesParser::new(report_names().chain([page]).collect::<Vec<_>>()).try_map(|name| {
         report_format(&name)
-            .ok_or("a page is made of a record: after the run, `evalrs report --format html -o report.html`")
+            .ok_or("a page is made from a record: after the run, `evalrs report --format html -o report.html`")
     })
 }

@@ -32,13 +32,13 @@ const CALIBRATION: &str = ".calibration.json";
 /// How a suite is calibrated.
 #[derive(Clone, Debug, Default)]
 pub struct CalibrationOptions {
-    /// Labels of people, in place of those of the suite.
+    /// Human labels, instead of those of the suite.
     pub labels: Option<String>,
     /// Where outcomes are kept.
     pub store: StoreArgs,
-    /// How much is asked.
+    /// How many calls are made.
     pub limits: LimitArgs,
-    /// Whether stored outcomes are replayed and nothing is asked.
+    /// Whether only cached outcomes are used, without any call.
     pub frozen: bool,
     /// How far judges have to agree with people.
     pub bounds: CalibrationBounds,
@@ -95,7 +95,8 @@ pub fn calibrate_suite(
     if file.graders.0.is_empty() {
         return Err(Error::plain(
             format!("no grader of `{}` has a verdict with a label", sanitize(suite)),
-            "write labels of people beside the suite, name them by `labels`, or by `--labels FILE`",
+            "write human labels beside the suite, or name their file by `labels` or `--labels \
+             FILE`",
         ));
     }
     let path = before.path;
@@ -109,7 +110,7 @@ pub fn calibrate_suite(
     say_below(&judges(&session, &header), &summary, console.err)
 }
 
-/// Says which judges agree with people less than is asked for; how the command ends.
+/// Reports which judges agree too little with human labels; how the command ends.
 fn say_below(judges: &[&str], summary: &Summary, err: &mut dyn Write) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
     for name in judges {
@@ -125,7 +126,7 @@ fn say_below(judges: &[&str], summary: &Summary, err: &mut dyn Write) -> Result<
 struct OwnCalibration {
     /// Where it is, or is to be written.
     path: String,
-    /// What stands there, if it is there and can be read.
+    /// The content there, if it exists and can be read.
     file: Result<Option<CalibrationFile>, Error>,
 }
 
@@ -213,7 +214,7 @@ fn judges<'a>(session: &'a Session, header: &ReportHeader) -> Vec<&'a str> {
     names.filter(|name| header.graders().any(|(graded, _)| graded == *name)).collect()
 }
 
-/// Says why the judges of a suite may not be relied on, and what would mend it.
+/// Reports why the judges of a suite may not be relied on, and a fix.
 pub(super) fn say_uncalibrated(
     doubts: &[String],
     suite: &str,
@@ -223,5 +224,5 @@ pub(super) fn say_uncalibrated(
         writeln!(err, "error: {}", sanitize(doubt))?;
     }
     let suite = sanitize(suite);
-    writeln!(err, "help: `evalrs calibrate --suite {suite}` compares them with labels of people")
+    writeln!(err, "help: `evalrs calibrate --suite {suite}` compares them with human labels")
 }

@@ -44,8 +44,8 @@ pub fn committed_name(
     let is_outside =
         surroundings.in_workspace(&surroundings.committed_dir, system).starts_with('/');
     if prune && !is_shared && (search.left == 0 || is_outside) {
-        let message = "nobody can tell whether another suite keeps judgments in the same file, so nothing is dropped";
-        return Err(Error::plain(message, "write a file of its own with `-o FILE`"));
+        let message = "another suite may keep judgments in the same file, so nothing is dropped";
+        return Err(Error::plain(message, "write to a separate file with `-o FILE`"));
     }
     let name = if is_shared { with_path(&plain, &path) } else { plain };
     Ok(format!("{name}.judgments.jsonl"))

@@ -5,12 +5,12 @@ use evalrs_store::record::read::PastRun;
 use evalrs_store::record::side::add_rationales;
 use evalrs_system::System;
 
-/// What is compared, and how much of it is told.
+/// The compared values, and how much of them is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct RunComparison<'a> {
     /// The records of both sides.
     pub pasts: [&'a PastRun; 2],
-    /// What people say of both.
+    /// Human labels of both.
     pub labels: &'a DiffLabels,
     /// The one grader that is compared; none for all.
     pub grader: Option<&'a str>,

@@ -15,18 +15,18 @@ pub struct Console<'a> {
     pub out: &'a mut dyn Write,
     /// Messages and progress.
     pub err: &'a mut dyn Write,
-    /// Whether progress may be drawn.
+    /// Whether progress may be shown.
     pub is_terminal: bool,
     /// The columns of the terminal.
     pub width: usize,
-    /// Whether what is drawn on a terminal has colour.
+    /// Whether output on a terminal has colour.
     pub has_color: bool,
-    /// How much is said of each request: 0 nothing, 1 a line, 2 the bodies too.
+    /// How much is shown of each request: 0 nothing, 1 a line, 2 the bodies too.
     pub verbosity: u8,
 }
 
 impl<'a> Console<'a> {
-    /// One that nobody reads: what is said goes `nowhere`.
+    /// One that nobody reads: messages go `nowhere`.
     pub fn silent(system: &'a dyn System, nowhere: &'a mut [Sink; 2]) -> Self {
         let [out, err] = nowhere;
         Self {

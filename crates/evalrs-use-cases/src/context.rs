@@ -32,7 +32,7 @@ pub struct SuiteContext {
     pub workspace: Workspace,
     /// The folder of the store.
     pub cache_dir: String,
-    /// The folder of the workspace's committed judgments: that of its store, unless this process was told another.
+    /// The folder of the workspace's committed judgments: that of its store, unless this process got another.
     pub committed_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,
@@ -155,7 +155,7 @@ pub fn check_entry(entry: &Entry) -> Result<EntryCheck, String> {
     match stored.key() {
         None => Ok(EntryCheck::Read),
         Some(key) if key == entry.key => Ok(EntryCheck::Recomputed),
-        Some(key) => Err(format!("was asked under another key: its ingredients come to {key}")),
+        Some(key) => Err(format!("is stored under another key: its ingredients hash to {key}")),
     }
 }
 
@@ -298,7 +298,7 @@ mod tests {
         let entry = |body: String| Entry { key: ActionKey([1; 32]), generation: 0, body };
         assert_eq!(check_entry(&entry(body(KEY_VERSION - 2, "judge"))), Ok(EntryCheck::Read));
         let error = check_entry(&entry(body(KEY_VERSION, "judge"))).unwrap_err();
-        let key = error.strip_prefix("was asked under another key: its ingredients come to ");
+        let key = error.strip_prefix("is stored under another key: its ingredients hash to ");
         let key = ActionKey::parse(key.unwrap()).unwrap();
         let right = Entry { key, ..entry(body(KEY_VERSION, "judge")) };
         assert_eq!(check_entry(&right), Ok(EntryCheck::Recomputed));

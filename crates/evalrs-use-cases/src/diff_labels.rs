@@ -35,7 +35,7 @@ pub struct LabelSource<'a> {
     pub labels: Option<&'a str>,
     /// The folder of records.
     pub home: &'a str,
-    /// The folder of the store, where that was said.
+    /// The folder of the store, if set.
     pub cache_dir: Option<&'a str>,
 }
 
@@ -44,7 +44,7 @@ impl LabelSource<'_> {
     pub fn read(self, console: &mut Console<'_>) -> Result<DiffLabels, Error> {
         let path = self.suite.map(str::to_owned).or_else(|| self.recorded(console.system));
         let Some(path) = path.filter(|path| console.system.open(path).is_ok()) else {
-            return self.without("the suite of the records is not there any more");
+            return self.without("the suite of the records does not exist any more");
         };
         let over = Overrides { labels: self.labels.map(str::to_owned), ..Overrides::default() };
         let surroundings = SuiteContext::find(&path, self.cache_dir, console.system)?;

@@ -15,7 +15,8 @@ pub enum ExitStatus {
     UserError,
     /// 3: incomplete, or errored grades decide the gate.
     Incomplete,
-    /// 1: a command of agent-eval-harness could not do its work; `--strict` tells why by 2 and 3.
+    /// 1: a command of agent-eval-harness could not do its work; `--strict` distinguishes the
+    /// reasons by 2 and 3.
     HarnessError,
     /// 130: interrupted; finished work is kept.
     Interrupted,
@@ -33,7 +34,7 @@ impl ExitStatus {
         }
     }
 
-    /// The one that stands for both: of several suites the worst decides.
+    /// The status of both: of several suites the worst decides.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let rank = |status| match status {

@@ -153,7 +153,7 @@ fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
     let message = match (&args.output, args.format) {
         _ if !several => return Ok(()),
         (Some(output), _) => {
-            format!("`--output {output}` would hold the record of the last suite alone")
+            format!("`--output {output}` would keep the record of the last suite only")
         }
         (None, format) if !format.joins_suites && args.rollup.is_none() => {
             format!("`--format {}` is one document, for one suite", format.name)
@@ -164,14 +164,14 @@ fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
     Err(Error::plain(message, hint))
 }
 
-/// Without its gate a run passes whatever it finds, so that is said.
+/// Without its gate a run passes whatever it finds, so there is a warning.
 fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
     if gate_rule(&session.db, session.root).is_none() {
         let rule = evalrs_metrics::gate::rule(gate);
         writeln!(
             err,
-            "note: the gate `{rule}` is left out: it needs graders that --grader leaves out"
+            "note: the gate `{rule}` is skipped: it needs graders that --grader excludes"
         )?;
     }
     Ok(())
@@ -324,7 +324,7 @@ fn add_to_history(
     })
 }
 
-/// What is asked for, within what is left of the limits of the command.
+/// The limits of a suite, within the rest of those of the command.
 fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Settings {
     let args = one.args;
     let settings = one.surroundings.settings(&args.limits, session.suite());
@@ -379,7 +379,7 @@ fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
     settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
 }
 
-/// What a run tells in which nothing is graded.
+/// The report of a run that grades nothing.
 fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     warn(settled, console.err)?;
     let Some(tally) = settled.conversations else {
@@ -430,13 +430,13 @@ fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
         let judgments = count(settled.in_vain.len(), "judgment");
         writeln!(
             err,
-            "error: {judgments} could not be refreshed, so what is stored stays: {message}"
+            "error: {judgments} could not be refreshed, so the cached ones stay: {message}"
         )?;
     }
     if let Some(error) = &settled.write_error {
         writeln!(
             err,
-            "error: {error}; asking was stopped, because what cannot be kept would be paid for again"
+            "error: {error}; calls were stopped, because results that cannot be stored would be paid for again"
         )?;
     }
     if settled.replayed_failures > 0 {
@@ -449,11 +449,11 @@ fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
     if settled.out_of_budget {
         writeln!(
             err,
-            "stopped: the budget is used up; a rerun with a larger one asks for the rest"
+            "stopped: the budget is used up; a rerun with a larger budget makes the remaining calls"
         )?;
     }
     if settled.interrupted {
-        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
+        writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Agreement on held-out labels: asked of a whole evaluation, and counted in a log beside the judgments.
+//! Agreement on held-out labels: a query of a whole evaluation, counted in a log beside the judgments.
 
 use super::committed_names::file_name;
 use super::context::SuiteContext;
@@ -12,7 +12,8 @@ use evalrs_metrics::results::Summary;
 use evalrs_store::record::holdout_log::{self, LogOwner};
 use evalrs_system::System;
 
-/// The summary of an evaluation, with what is told of its held-out labels; why nothing is told is a warning.
+/// The summary of an evaluation, with the results of its held-out labels; a missing one has a warning with
+/// the reason.
 pub(super) fn summary(
     session: &Session,
     surroundings: &SuiteContext,
@@ -27,7 +28,8 @@ pub(super) fn summary(
     summary
 }
 
-/// What is told of the held-out labels of each grader. Of some of the rows nothing is: that would say which labels they have.
+/// The reported results for the held-out labels of each grader. Of some of the rows nothing is: that would say which labels
+/// they have.
 pub fn held_out(
     session: &Session,
     surroundings: &SuiteContext,

@@ -1,4 +1,4 @@
-//! What the commands share: each step of an evaluation as one function, whoever wants it.
+//! Shared by the commands: each step of an evaluation as one function.
 //!
 //! `run`, `watch`, `serve`, `mcp` and the harness open suites, evaluate, record and calibrate through the same functions, so
 //! that a run begun in the browser keeps the same record as one begun in a terminal.

@@ -46,7 +46,7 @@ pub fn new_session(suite: &str, surroundings: &SuiteContext, over: Overrides) ->
     session.in_workspace(&surroundings.root)
 }
 
-/// A session over a suite without errors, and what surrounds it; warnings are said.
+/// A session over a suite without errors, and its surroundings; warnings are printed.
 pub fn loaded_session(
     suite: &str,
     store: &StoreArgs,
@@ -56,8 +56,8 @@ pub fn loaded_session(
     session_loaded_by(&|session, system| session.load(system), suite, store, overrides, console)
 }
 
-/// The same over the rows of `sample` alone, where all that there is to say of it is said without other rows: not where
-/// anything is to be warned of, and not where it has a label, which is compared if most rows have such labels.
+/// The same over the rows of `sample` alone, where the results do not depend on other rows: not with warnings, and not
+/// with a label, which is compared if most rows have such labels.
 pub fn session_of_sample(
     sample: &str,
     suite: &str,
@@ -130,12 +130,13 @@ pub fn check_refreshed<'a>(
     let mut wanted = refresh.iter().filter(|name| !name.is_empty());
     let unknown = wanted.find(|name| !known.contains(&name.as_str()));
     unknown.map_or(Ok(()), |name| {
-        let hint = format!("there is `{}`", known.join("`, `"));
-        Err(Error::plain(format!("`--refresh={name}` names no grader"), hint))
+        let hint = format!("known: `{}`", known.join("`, `"));
+        Err(Error::plain(format!("`--refresh={name}` does not name a grader"), hint))
     })
 }
 
-/// What `--refresh` calls the target, which is run anew for its name alone: that may cost much more than judges.
+/// What `--refresh` calls the target, which is run again for its name alone: that may cost much more than
+/// judges.
 const TARGET: &str = "target";
 
 /// Whose stored outcomes `--refresh` means; without a name, those of all graders.
@@ -156,13 +157,13 @@ pub fn refresh_target(names: &[String]) -> bool {
 pub struct ExecutorSettings {
     /// The most requests at once.
     pub concurrency: usize,
-    /// More than 0 tells every step.
+    /// More than 0 reports every step.
     pub verbosity: u8,
-    /// So many failures in a row that are alike end the conversations of a target; 0 never do.
+    /// This many identical failures in a row end the conversations of a target; 0 never do.
     pub identical_failures: u32,
 }
 
-/// What executes the actions of a session: judges are asked, programs are run.
+/// Executes the actions of a session: calls judges, runs programs.
 pub fn executor(settings: &ExecutorSettings) -> Box<dyn Executor> {
     let ExecutorSettings { concurrency, verbosity, identical_failures } = *settings;
     let settings = ProgramSettings { verbosity, ..ProgramSettings::of_machine(concurrency) };

@@ -26,12 +26,12 @@ pub struct RecordedReport<'a> {
     pub suite: Option<String>,
     /// The file of labels, where that is not the one beside the suite.
     pub labels: Option<String>,
-    /// The folder of the store, where that was said.
+    /// The folder of the store, if set.
     pub cache_dir: Option<String>,
 }
 
 impl RecordedReport<'_> {
-    /// Writes it, and says what could not be read, a sentence each.
+    /// Writes it, and reports what could not be read, a sentence each.
     pub fn write(
         &self,
         format: &'static ReportFormat,

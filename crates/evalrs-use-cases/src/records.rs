@@ -30,8 +30,8 @@ pub fn home(suite: Option<&str>, system: &dyn System) -> Result<String, Error> {
         several => {
             let first: Vec<&str> = found.iter().take(5).map(String::as_str).collect();
             Err(Error::plain(
-                format!("{several} folders hold records of runs: `{}`", first.join("`, `")),
-                "`--suite SUITE` says whose are meant",
+                format!("{several} folders have records of runs: `{}`", first.join("`, `")),
+                "choose one with `--suite SUITE`",
             ))
         }
     }
@@ -68,14 +68,14 @@ pub fn record(run: &str, home: &str, console: &Console<'_>) -> Result<PastRun, E
             let first: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
             let more = if ids.len() > first.len() { ", …" } else { "" };
             Error::plain(
-                format!("`{}` is the beginning of {} runs", sanitize(run), ids.len()),
-                format!("there is `{}`{more}", first.join("`, `")),
+                format!("`{}` is a prefix of {} runs", sanitize(run), ids.len()),
+                format!("known: `{}`{more}", first.join("`, `")),
             )
         }
     })
 }
 
-/// Why there is no record of this name: there is none, or its header cannot be read.
+/// Why this name has no record: there is none, or its header cannot be read.
 fn no_record(run: &str, home: &str, system: &dyn System) -> Error {
     let runs = runs_of(home);
     let id = if run == LATEST { last_named(system, home) } else { None };
@@ -89,7 +89,7 @@ fn no_record(run: &str, home: &str, system: &dyn System) -> Error {
         }
     }
     Error::plain(
-        format!("there is no record of a run at `{}`", sanitize(run)),
+        format!("no record of a run at `{}`", sanitize(run)),
         format!(
             "name a run of `{runs}`, `latest`, or the folder of a record; `--suite SUITE` looks beside a suite"
         ),

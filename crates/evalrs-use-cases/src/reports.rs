@@ -197,7 +197,7 @@ pub(crate) fn write_letta(
     record::letta::write(system, output, &record)
 }
 
-/// What the process tells about its run; `report` says where all results stand.
+/// The report of the process about its run; `report` is the place of all results.
 pub(crate) fn process_facts(
     facts: &RunFacts,
     seconds: Option<f64>,

@@ -60,7 +60,11 @@ impl RollupFile {
     ) -> Result<ExitStatus, Error> {
         if evaluated.len() < self.suites {
             let name = &self.spec.name;
-            writeln!(console.err, "note: the roll-up `{name}` is left out: not all suites ended")?;
+            writeln!(
+                console.err,
+                "note: the roll-up `{name}` is skipped: not all suites \
+                                   finished"
+            )?;
             return Ok(ExitStatus::Success);
         }
         let rollup = roll_up(&self.spec, evaluated);
@@ -80,7 +84,7 @@ impl RollupFile {
     }
 }
 
-/// A number that is not there is no success where no gate decides.
+/// A missing number is not a success where no gate decides.
 fn status_of(rollup: &RollupReport) -> ExitStatus {
     let is_whole = rollup.metrics.0.iter().all(|(_, metric)| metric.value.is_some());
     match rollup.gate.status {
@@ -91,7 +95,7 @@ fn status_of(rollup: &RollupReport) -> ExitStatus {
     }
 }
 
-/// What tells the samples of a session from those of others: the digest of their file, else where they stand.
+/// Identifies the samples of a session: the digest of their file, else their place.
 pub(super) fn samples_of(session: &Session, header: &ReportHeader, system: &dyn System) -> String {
     let Some(suite) = session.suite() else { return String::new() };
     let path = &suite.dataset.path;

@@ -39,7 +39,7 @@ pub fn name_of(
     suite_name(path, &SuiteFiles { surroundings, system }).ok_or_else(|| {
         Error::plain(
             format!("`{}` is not a suite that can be read", sanitize(path)),
-            format!("`evalrs validate {}` says what is wrong", sanitize(path)),
+            format!("`evalrs validate {}` shows the problems", sanitize(path)),
         )
     })
 }
@@ -147,11 +147,11 @@ pub(super) fn remember(
     append(system, &history_files(&suite.name, surroundings, system), &line)
 }
 
-/// What was asked, each question once and in any order, whatever came of it: put down while results pass by.
+/// The prompts, each once and in any order, whatever their outcome: noted while results pass by.
 pub(super) struct Questions {
     /// Whether the run may be added to a history.
     are_wanted: bool,
-    /// The digest of all of them, once results were read to their end, or an earlier run is known to have asked the same.
+    /// The digest of all of them, once results were read to their end, or an earlier run is known to have the same.
     asked: RefCell<Option<String>>,
 }
 

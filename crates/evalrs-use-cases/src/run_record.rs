@@ -1,4 +1,5 @@
-//! The record of `evalrs run`: written, and not put together anew where it is what the last run has recorded.
+//! The record of `evalrs run`: written, and not put together again where it is what the last run has
+//! recorded.
 
 use super::args::{EvaluateArgs, RecordLayout};
 use super::context::SuiteContext;
@@ -25,7 +26,7 @@ pub(super) fn begin_record(
     record::write_header(system, &folder, &header(session))
 }
 
-/// Writes the record of a run, and says where it stands, if anywhere.
+/// Writes the record of a run, and prints its place, if it has one.
 pub(super) fn write_record(
     args: &EvaluateArgs,
     ended: &HistoryEntry<'_, '_>,
@@ -62,8 +63,8 @@ pub struct KeptResults {
     pub digest: String,
 }
 
-/// Writes the report of a run or of a session under `home`, and says what its results were made of. Those that the run before
-/// has recorded get another name.
+/// Writes the report of a run or of a session under `home`, and reports what its results were made of. Those that the run
+/// before has recorded get another name.
 pub fn write_or_share_report(
     session: &Session,
     report: &Report<'_>,

@@ -18,17 +18,17 @@ use evalrs_system::System;
 /// Who settles a session, and follows it.
 pub struct SettledBy<'a> {
     pub system: &'a dyn System,
-    /// More than 0 tells every step.
+    /// More than 0 reports every step.
     pub verbosity: u8,
     /// Shows what happens.
     pub progress: &'a mut dyn Progress,
     /// Follows the grades as they are made.
     pub grades: &'a mut dyn GradeFollower,
-    /// What ends it early; Ctrl-C, if nothing is said.
+    /// The signal that ends it early; Ctrl-C by default.
     pub stop: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
 }
 
-/// Settles a session; what it asks is kept in `store`.
+/// Settles a session; outcomes are kept in `store`.
 pub fn settle_session(
     session: &mut Session,
     store: Arc<dyn OutcomeStore>,
@@ -59,8 +59,8 @@ pub fn settle_session(
     settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
 }
 
-/// Undoes what actions did in the world, and says what is left of it. Whoever has interrupted the actions may interrupt
-/// that too; who has not may have meant them, and is waited for once.
+/// Undoes what actions did in the world, and reports what is left of it. Whoever has interrupted the actions may
+/// interrupt that too; who has not may have meant them, and is waited for once.
 pub async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<String> {
     let mut closing = executor.close();
     let mut presses = u8::from(was_interrupted);
@@ -76,22 +76,22 @@ pub async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<Strin
     }
 }
 
-/// What is said where the last commands were ended.
-const CUT_SHORT: &str = "interrupted again, so cleaning up was cut short: what `teardown` undoes, folders of conversations and agents on servers may be left";
+/// The message when the last commands were ended.
+const CUT_SHORT: &str = "interrupted again, so the cleanup is incomplete: folders of conversations, agents on servers, and effects that `teardown` undoes may remain";
 
 fn hint_for(cannot: &CannotAsk) -> String {
     match cannot {
         CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
-            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
+            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or set `base_url` to its server"
         ),
         CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
         CannotAsk::Unloadable { details, .. } => {
             let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
-            format!("nothing was asked or run{}", details.unwrap_or_default())
+            format!("nothing was called or run{}", details.unwrap_or_default())
         }
-        CannotAsk::NoSandbox { .. } => "nothing was asked or run; `sandbox: none` runs it without one, where it is trusted".to_owned(),
+        CannotAsk::NoSandbox { .. } => "nothing was called or run; `sandbox: none` runs it without one, where it is trusted".to_owned(),
         CannotAsk::NoPrice { model } => format!(
-            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
+            "set it in evalrs.toml, in US dollars per million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
         ),
     }
 }

@@ -12,7 +12,7 @@ const LEFT_OUT: [&str; 3] = ["node_modules", "target", "__pycache__"];
 const DEEPEST: usize = 16;
 const MOST_FOLDERS: usize = 20_000;
 
-/// The suite files that `named` stands for, in the order of the command line.
+/// The suite files that `named` means, in the order of the command line.
 ///
 /// A folder stands for every `suite.yaml` and `*.suite.yaml` in it and below it, but for those that were named before. A pattern is for shells that did not
 /// expand it; a file whose name looks like one is that file.
@@ -58,8 +58,8 @@ fn in_folder(folder: &str, system: &dyn System) -> Result<Vec<String>, Error> {
             others => format!("name `{}` itself", others.join("`, `")),
         };
         return Err(Error::plain(
-            format!("the folder `{folder}` holds no suite"),
-            format!("a folder stands for the files `suite.yaml` and `*.suite.yaml` in it; {name}"),
+            format!("the folder `{folder}` has no suite"),
+            format!("a folder means the files `suite.yaml` and `*.suite.yaml` in it; {name}"),
         ));
     }
     found.sort();
@@ -147,7 +147,7 @@ mod tests {
             (&["/w/e/*/*.yaml"], "/w/e/a/suite.yaml /w/e/b/base.yaml"),
             (&["/w/e/*/"], both),
             (&["/w/e/[x].yaml"], "/w/e/[x].yaml"),
-            (&["/w/none"], "error: the folder `/w/none` holds no suite"),
+            (&["/w/none"], "error: the folder `/w/none` has no suite"),
             (&["/w/x/*.yaml"], "error: no file matches `/w/x/*.yaml`"),
         ] {
             assert_eq!(found(named), expected, "{named:?}");

@@ -56,7 +56,7 @@ pub trait Board {
     /// One of them; none if it is gone.
     fn row(&self, id: VerdictId) -> Option<VerdictRow>;
 
-    /// What its line tells of its texts.
+    /// The parts of its texts that its line shows.
     fn text(&self, id: VerdictId) -> Option<RowText>;
 
     /// Why a verdict is among those to label next; none where it is not.
@@ -82,13 +82,13 @@ pub trait Board {
 /// What happened, for displays that tell it in order. What it led to stands on the board.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchEvent {
-    /// Files were saved, and something is evaluated anew.
+    /// Files were saved, and something is evaluated again.
     Saved,
     /// Files were saved that cannot be evaluated: the board says why.
     Broken,
-    /// What was broken is as it was before; nothing is evaluated anew.
+    /// What was broken is as it was before; nothing is evaluated again.
     Restored,
-    /// It is known what will be asked.
+    /// The calls of the save are known.
     Planned,
     /// A verdict came in.
     Verdict(VerdictId),
@@ -96,7 +96,7 @@ pub enum WatchEvent {
     Paused,
     /// Everything is there that will be.
     Evaluated,
-    /// Something is waited for that was not told since the last save, a sentence.
+    /// A wait that was not reported since the last save, a sentence.
     Waiting(String),
     /// Something else, a sentence.
     Note(String),
@@ -104,12 +104,13 @@ pub enum WatchEvent {
     Ended,
 }
 
-/// Tells or draws what goes on.
+/// Reports or renders the progress.
 pub trait Display {
     /// Shows what happened.
     fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> std::io::Result<()>;
 
-    /// Shows the board anew after something on it changed; called at most a few dozen times a second.
+    /// Shows the board again after something on it changed; called at most a few dozen times a
+    /// second.
     fn refresh(&mut self, _board: &dyn Board) -> std::io::Result<()> {
         Ok(())
     }
@@ -122,9 +123,9 @@ pub enum UserCommand {
     Quit,
     /// Ends it as Ctrl-C does.
     Interrupt,
-    /// Asks what was held back.
+    /// Resumes the paused judgments.
     RunRest,
-    /// Asks so many of the judgments that were held back, and waits again.
+    /// Makes this many of the paused judgments, and pauses again.
     RunNext(u64),
     /// Looks at the evaluation before, or back at the newest.
     Undo,
@@ -134,11 +135,11 @@ pub enum UserCommand {
     TakeBack(u32),
     /// Opens the rubric of this verdict, or of the first grader that has one, in an editor.
     Edit(Option<VerdictId>),
-    /// Asks the judgments of this verdict anew.
+    /// Repeats the judgments of this verdict.
     Refresh(VerdictId),
-    /// Lists the sample of this verdict first and asks it early; again, no more.
+    /// Lists the sample of this verdict first and judges it early; again, no more.
     Pin(VerdictId),
-    /// The user looks at this verdict: it is asked early.
+    /// The user looks at this verdict: it is judged early.
     Select(VerdictId),
     /// Says what a person thinks of what a verdict is of, and looks at another verdict then.
     Label {
@@ -153,13 +154,13 @@ pub enum UserCommand {
     },
 }
 
-/// What a person says of a submission by a key or in a line.
+/// The human label of a submission by a key or in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelInput {
     /// Whether it passes.
     Pass(bool),
     /// The score of a key, a digit or `!`, on the scale of the grader.
     Score(char),
-    /// Takes back what the same person said.
+    /// Removes the label of the same person.
     Nothing,
 }

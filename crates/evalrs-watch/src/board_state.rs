@@ -19,18 +19,18 @@ pub(super) struct BoardState {
     pub past: PastSaves,
     /// The earlier save that is looked at; none while it is the newest.
     pub looked_at: Option<u32>,
-    /// The samples that are listed first and asked early.
+    /// The samples that are listed first and judged early.
     pub pinned: HashSet<CaseId>,
     pub selected: Option<VerdictId>,
-    /// The verdicts that judges are being asked for.
+    /// The verdicts with judge calls in flight.
     pub under_way: HashSet<VerdictId>,
     /// What the judgments were made of that the verdict the user looks at rested on before.
     pub kept: Option<(ActionKey, Vec<Ingredient>)>,
-    /// What was sent about the verdict that a display asks that of.
+    /// The requests about the verdict that a display wants to show.
     pub sent: SentView,
     /// The rows that were listed last, until something changes.
     pub listed: RefCell<Option<ListedRows>>,
-    /// What there is to choose from, until something is evaluated anew.
+    /// What there is to choose from, until something is evaluated again.
     pub facts: RefCell<Option<Arc<ListFacts>>>,
     /// The saves that were listed last, until something changes.
     pub saves: RefCell<Option<Vec<SaveRow>>>,
@@ -40,7 +40,7 @@ pub(super) struct BoardState {
 pub(super) type ListedRows = (ListQuery, Vec<VerdictId>);
 
 impl BoardState {
-    /// Lists are made anew.
+    /// Lists are made again.
     pub(crate) fn changed(&mut self) {
         self.listed.replace(None);
         self.saves.replace(None);
@@ -69,7 +69,7 @@ impl BoardState {
         self.of(save).map_or_else(Vec::new, |wanted| edits(&wanted.texts, &newest_first))
     }
 
-    /// Lists are made anew, and what there is to choose from may be something else.
+    /// Lists are made again, and what there is to choose from may be something else.
     pub(super) fn reread(&mut self) {
         self.changed();
         self.facts.replace(None);

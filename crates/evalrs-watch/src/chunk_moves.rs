@@ -48,7 +48,7 @@ impl EarlierCells {
         aligned.map_or_else(|| Self::Evaluation(Arc::clone(then), at), Self::Aligned)
     }
 
-    /// The verdict on a case, which stands at `at` of the chunk.
+    /// The verdict on a case at `at` of the chunk.
     pub(crate) fn cell(&self, case: CaseId, at: usize) -> Option<Cell> {
         match self {
             Self::Nothing => None,

@@ -1,4 +1,4 @@
-//! What the engine has to say of endpoints, kept until a display asks.
+//! The messages of the engine about endpoints, kept until a display takes them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,12 +49,12 @@ impl Progress for EndpointStatus {
     }
 }
 
-/// The sentences on waiting that displays were told since the last save.
+/// The waits that displays got since the last save.
 #[derive(Debug, Default)]
 pub(super) struct ToldWaits(BTreeSet<String>);
 
 impl ToldWaits {
-    /// Those of `waiting` that were not told yet, whatever is left of them: a limit counts down while it lasts.
+    /// Those of `waiting` that were not reported yet, whatever their remaining time: it counts down.
     pub(super) fn news(&mut self, waiting: &[String]) -> Vec<String> {
         let news = waiting.iter().filter(|text| self.0.insert(without_time(text).to_owned()));
         news.cloned().collect()
@@ -63,8 +63,8 @@ impl ToldWaits {
 
 /// The sentence without its time, which counts down.
 fn without_time(wait: &str) -> &str {
-    let rest = wait.strip_prefix("waiting ").and_then(|rest| rest.split_once(": "));
-    rest.map_or(wait, |(_, what)| what)
+    let ends = ["; retrying in ", "; next request in "];
+    ends.iter().find_map(|end| wait.rsplit_once(end)).map_or(wait, |(what, _)| what)
 }
 
 #[cfg(test)]
@@ -75,9 +75,9 @@ mod tests {
     fn a_wait_is_told_once_whatever_is_left_of_it() {
         let mut told = ToldWaits::default();
         for (wait, is_new) in [
-            ("waiting 12 s: the rate limit of http://a is used up", true),
-            ("waiting 11 s: the rate limit of http://a is used up", false),
-            ("waiting 12 s: http://a asked to (429)", true),
+            ("rate limit of http://a used up; next request in 12 s", true),
+            ("rate limit of http://a used up; next request in 11 s", false),
+            ("rate limited by http://a (429); retrying in 12 s", true),
             ("the endpoint rests: 5 failures", true),
             ("the endpoint rests: 6 failures", true),
         ] {

@@ -52,7 +52,7 @@ pub enum UserInput {
     Terminal(crossterm::event::Event),
     /// A line on standard input.
     Line(String),
-    /// A signal asks the process to end.
+    /// A signal to end the process.
     Interrupted,
 }
 
@@ -72,13 +72,13 @@ pub trait WatchContext {
     fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()>;
     /// Writes a label of the user into the file of labels at `path`, which is written as `layout` says. An error is a sentence.
     fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String>;
-    /// Asks what may be told of held-out labels: a query of those that are counted. An error is a sentence.
+    /// Queries the held-out labels: each query is counted. An error is a sentence.
     fn held_out(&mut self, session: &Session) -> Result<Vec<(String, HeldOutAgreement)>, String>;
     /// The layers of the store, with all that is in them by now.
     fn layers(&mut self) -> &mut Layers;
     /// Writes files, all of them or none where one says something else than expected. An error is a sentence.
     fn write(&mut self, edits: &[FileEdit]) -> Result<(), String>;
-    /// Who else is told what happens, beside the terminal.
+    /// Further receivers of events, besides the terminal.
     fn pages(&mut self) -> Option<&mut dyn Display> {
         None
     }

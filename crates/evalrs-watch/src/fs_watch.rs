@@ -1,4 +1,4 @@
-//! Tells which files were saved: the only code that knows notify.
+//! Reports which files were saved: the only code that knows notify.
 //!
 //! Watched are folders, never files, because a file that is saved by a rename takes its watch away with it. Which folders,
 //! `trail` says; which changes matter, `trails`; when a burst is over, `debounce`. A change that nobody looks at is dropped
@@ -9,7 +9,7 @@
 //! reported only after all folders on its way are watched, so a reader then sees its newest state, or is notified again.
 #![expect(
     clippy::disallowed_methods,
-    reason = "files are watched here, and the clock tells when a burst is over"
+    reason = "files are watched here, and the clock shows when a burst is over"
 )]
 
 pub(crate) mod debounce;
@@ -46,19 +46,19 @@ const STARTS_OVER: bool = cfg!(target_os = "macos");
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Relative paths mean nothing.
-    #[error("cannot tell the working directory: {0}")]
+    #[error("cannot find the working directory: {0}")]
     Folder(#[source] std::io::Error),
     /// Not even polling is possible.
-    #[error("cannot start a thread that looks at files: {0}")]
+    #[error("cannot start a thread that polls files: {0}")]
     Thread(#[source] std::io::Error),
 }
 
 /// Watches files for changes.
 pub struct FileWatch {
     shared: Arc<SharedWatch>,
-    /// Tells of folders; none if all files are polled.
+    /// Watches folders; none if all files are polled.
     watcher: Option<Box<dyn Watcher + Send>>,
-    /// Tells the poller to look at once.
+    /// Makes the poller look at once.
     poller: Sender<()>,
     /// The working directory.
     base: PathBuf,
@@ -66,7 +66,7 @@ pub struct FileWatch {
     looked: BTreeMap<Arc<str>, PathBuf>,
     /// The folders that are watched.
     armed: BTreeSet<PathBuf>,
-    /// What there is to say, and what was said.
+    /// The messages, and those already reported.
     warnings: Vec<String>,
     said: BTreeSet<String>,
 }
@@ -85,8 +85,7 @@ impl FileWatch {
             Err(error) => {
                 let mut watch = Self::with(shared, None, POLL_INSTEAD)?;
                 watch.warnings.push(format!(
-                    "the system tells of no saved files ({error}): they are looked at every second; where it allows too \
-                     few, raise `fs.inotify.max_user_instances`"
+                    "the system does not report saved files ({error}): polling them every second; if its limit is reached, raise `fs.inotify.max_user_instances`"
                 ));
                 Ok(watch)
             }
@@ -145,7 +144,7 @@ impl FileWatch {
         std::mem::take(&mut self.warnings)
     }
 
-    /// What is looked at, as [`Self::look_at`] was told.
+    /// The watched paths, from [`Self::look_at`].
     pub fn looked_at(&self) -> impl Iterator<Item = &str> {
         self.looked.keys().map(AsRef::as_ref)
     }
@@ -167,7 +166,8 @@ impl FileWatch {
         }
     }
 
-    /// The batch that is over, after its paths were followed anew; none if it grows or concerns nobody any more.
+    /// The batch that is over, after its paths were followed again; none if it grows or concerns nobody any
+    /// more.
     fn take(&mut self) -> Option<ChangedPaths> {
         let moment = self.shared.moment();
         let batch = self.shared.state().debounce.take(moment)?;
@@ -293,14 +293,13 @@ impl FileWatch {
                 ErrorKind::MaxFilesWatch => {
                     said.clear();
                     format!(
-                        "the system watches no more folders: what cannot be watched, as `{folder}`, is looked at every \
-                         second; raise `fs.inotify.max_user_watches`"
+                        "the system cannot watch more folders: polling `{folder}` and others every second; raise `fs.inotify.max_user_watches`"
                     )
                 }
                 ErrorKind::Io(error) => {
-                    format!("cannot watch `{folder}` ({error}): it is looked at every second")
+                    format!("cannot watch `{folder}` ({error}): polling it every second")
                 }
-                _ => format!("cannot watch `{folder}`: it is looked at every second"),
+                _ => format!("cannot watch `{folder}`: polling it every second"),
             };
             if self.said.insert(said) {
                 self.warnings.push(warning);
@@ -318,7 +317,7 @@ fn is_gone(error: &notify::Error) -> bool {
     }
 }
 
-/// What stands at `path`. Folders and links are looked at once for all paths through them.
+/// The kind of file at `path`. Folders and links are looked at once for all paths through them.
 fn look(path: &Path, seen: &mut BTreeMap<PathBuf, EntryKind>) -> EntryKind {
     if let Some(kind) = seen.get(path) {
         return kind.clone();

@@ -122,7 +122,7 @@ pub struct ToldVerdict<'a> {
     pub before: Option<Cell>,
     pub now: Cell,
     pub movement: Movement,
-    /// What a person says.
+    /// The human label.
     pub label: Option<Label>,
     pub disagrees: bool,
     /// Whether people differ on it.

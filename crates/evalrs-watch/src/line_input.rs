@@ -37,17 +37,17 @@ struct LineCommand {
     model: Option<String>,
     /// From 0.
     trial: Option<u32>,
-    /// What a person says: true, false, the key of a score (a digit from 0 to 9, or "!"), or null, which takes it back.
+    /// The human label: true, false, the key of a score (a digit from 0 to 9, or "!"), or null, which removes it.
     #[serde(default, deserialize_with = "said")]
     label: Option<Value>,
     /// How the verdict came to be labelled: `random`, `disagreement`, `threshold` or `chosen`.
     picked: Option<String>,
-    /// How many of the judgments that were held back are asked.
+    /// How many of the paused judgments to make.
     count: Option<u64>,
     save: Option<u32>,
 }
 
-/// What is said, also where that is null.
+/// The given label, also null.
 fn said<'de, D: Deserializer<'de>>(line: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(line).map(Some)
 }
@@ -66,8 +66,8 @@ enum LineCommandKind {
     TakeBack,
 }
 
-/// What a line asks for: an empty one for the rest, `n` or `next` for the next ones of it, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
-/// `json`. Else a sentence on what is wrong with it, or that the board has no such verdict.
+/// The command of a line: an empty one for the rest, `n` or `next` for the next ones of it, `q` or `quit`, `u` or `undo`; or an
+/// object `{"command": ...}` where `json`. Else a sentence on what is wrong with it, or that the board has no such verdict.
 fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, String> {
     match line.trim() {
         "" => Ok(UserCommand::RunRest),
@@ -81,7 +81,7 @@ fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, Strin
             line.resolve(board)
         }
         other => Err(format!(
-            "unknown command `{}`: an empty line asks the rest, `n` the next {NEXT_JUDGMENTS}, `u` shows the previous save, `[` and `]` those before and after, `q` quits",
+            "unknown command `{}`: an empty line judges the rest, `n` the next {NEXT_JUDGMENTS}, `u` shows the previous save, `[` and `]` the saves before and after, `q` quits",
             clipped(other)
         )),
     }
@@ -93,7 +93,7 @@ fn look_step(is_forward: bool, board: &dyn Board) -> Result<UserCommand, String>
         true if save < newest => Ok(UserCommand::LookAt(save + 1)),
         true => Err("this is the newest save".to_owned()),
         false if save > 0 => Ok(UserCommand::LookAt(save - 1)),
-        false => Err("no save is before the start".to_owned()),
+        false => Err("the start is the first save".to_owned()),
     }
 }
 
@@ -141,7 +141,7 @@ impl LineCommand {
     }
 
     fn given_label(&self) -> Result<LabelInput, String> {
-        const EXPECTED: &str = "`label` needs `label`: true, false, a digit from 0 to 9, \"!\", or null, which takes it back";
+        const EXPECTED: &str = "`label` needs `label`: true, false, a digit from 0 to 9, \"!\", or null, which removes it";
         match self.label.as_ref().ok_or(EXPECTED)? {
             Value::Null => Ok(LabelInput::Nothing),
             Value::Bool(pass) => Ok(LabelInput::Pass(*pass)),
@@ -171,7 +171,7 @@ impl LineCommand {
         row.map(|row| row.id).ok_or_else(|| {
             let grader = self.grader.as_deref().map(|grader| format!(" by `{}`", clipped(grader)));
             let grader = grader.unwrap_or_default();
-            format!("there is no verdict of sample `{}`{grader}", clipped(sample_id))
+            format!("no verdict of sample `{}`{grader}", clipped(sample_id))
         })
     }
 }
@@ -206,7 +206,7 @@ impl CommandReader {
         }
     }
 
-    /// What a line asks for, or a sentence on what is wrong with it.
+    /// The command of a line, or a sentence on its error.
     pub fn command(&self, line: &str, board: &dyn Board) -> Result<UserCommand, String> {
         parse(line, self.json, board)
     }
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn lines_are_commands() {
-        let unknown = "unknown command `x`: an empty line asks the rest, `n` the next 200, `u` shows the previous save, `[` and `]` those before and after, `q` quits";
+        let unknown = "unknown command `x`: an empty line judges the rest, `n` the next 200, `u` shows the previous save, `[` and `]` the saves before and after, `q` quits";
         let table = [
             (false, "\n", Ok(UserCommand::RunRest)),
             (false, " \r\n", Ok(UserCommand::RunRest)),
@@ -318,15 +318,15 @@ mod tests {
             ),
             (
                 r#"{"command":"refresh","sample_id":"gift-card","grader":"taste"}"#,
-                Err("there is no verdict of sample `gift-card` by `taste`"),
+                Err("no verdict of sample `gift-card` by `taste`"),
             ),
             (
                 r#"{"command":"pin","sample_id":"refund","trial":7}"#,
-                Err("there is no verdict of sample `refund`"),
+                Err("no verdict of sample `refund`"),
             ),
             (
                 r#"{"command":"pin","sample_id":"refund","model":"m"}"#,
-                Err("there is no verdict of sample `refund`"),
+                Err("no verdict of sample `refund`"),
             ),
         ];
         for (line, expected) in table {
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_label_is_pass_or_fail_or_a_key_or_nothing() {
-        const WRONG: &str = "`label` needs `label`: true, false, a digit from 0 to 9, \"!\", or null, which takes it back";
+        const WRONG: &str = "`label` needs `label`: true, false, a digit from 0 to 9, \"!\", or null, which removes it";
         let board = fixtures::moved();
         for (label, expected) in [
             ("true", Ok(LabelInput::Pass(true))),

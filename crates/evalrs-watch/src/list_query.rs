@@ -1,4 +1,4 @@
-//! Which verdicts a list is asked for, and in which order: pure data and sorting.
+//! The filter and order of a list of verdicts: pure data and sorting.
 
 use std::cmp::Ordering;
 
@@ -59,7 +59,7 @@ impl VerdictFilter {
     }
 }
 
-/// What a list of verdicts is asked for.
+/// The query of a list of verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
     /// Which verdicts.

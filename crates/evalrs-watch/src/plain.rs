@@ -29,7 +29,7 @@ use evalrs_report::verdict;
 
 const MIN_WIDTH: usize = 40;
 
-/// Tells what happens in lines.
+/// Reports events in lines.
 pub struct PlainDisplay<'a> {
     out: &'a mut dyn Write,
     width: usize,
@@ -122,7 +122,7 @@ fn heading(overview: &Overview) -> String {
     heading
 }
 
-/// What stands below the heading once everything is there that will be, or the rest waits for a word of the user.
+/// The block below the heading once everything is complete, or the rest is paused.
 fn block(board: &dyn Board, is_held: bool, width: usize) -> Vec<String> {
     let overview = board.overview();
     let mut lines = facts(overview, width);
@@ -146,7 +146,8 @@ fn block(board: &dyn Board, is_held: bool, width: usize) -> Vec<String> {
     lines
 }
 
-/// What was asked and what it cost. A suite without judges asks nothing and says nothing of it.
+/// The judgments that were made, and their cost. A suite without judges asks nothing and says
+/// nothing of it.
 fn facts(overview: &Overview, width: usize) -> Vec<String> {
     if overview.actions.total == 0 && overview.spent.calls == 0 {
         return Vec::new();
@@ -155,14 +156,14 @@ fn facts(overview: &Overview, width: usize) -> Vec<String> {
     lines.iter().flat_map(|line| prose(line, Style::new(), width)).collect()
 }
 
-/// `judgments: 5 asked, 995 cached`.
+/// `judgments: 5 made, 995 cached`.
 fn asked(actions: &ActionCounts) -> String {
-    let mut line = format!("judgments: {} asked, {} cached", actions.asked, actions.cached);
+    let mut line = format!("judgments: {} made, {} cached", actions.asked, actions.cached);
     for (number, what) in [
         (actions.failed, "failed"),
         (actions.superseded, "superseded"),
-        (actions.under_way, "under way"),
-        (actions.waiting, "not asked"),
+        (actions.under_way, "in flight"),
+        (actions.waiting, "not made"),
     ] {
         if number > 0 {
             let _ = write!(line, ", {number} {what}");
@@ -210,10 +211,10 @@ fn gate_lines(overview: &Overview, width: usize) -> Vec<String> {
 fn planned(overview: &Overview) -> Option<String> {
     let ActionCounts { asked, waiting, total, .. } = overview.actions;
     let to_ask = asked + waiting;
-    (to_ask > 0).then(|| format!("{}: {to_ask} of {} to ask", heading(overview), judgments(total)))
+    (to_ask > 0).then(|| format!("{}: {to_ask} of {} to make", heading(overview), judgments(total)))
 }
 
-/// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
+/// `20 of 1000 judgments made; press Enter to make the other 980 (about $0.12), or keep editing`.
 fn held(overview: &Overview) -> String {
     let (waiting, expected) = overview.held();
     let asked = overview.actions.asked;
@@ -226,13 +227,16 @@ fn held(overview: &Overview) -> String {
         format!(", `n` for the next {NEXT_JUDGMENTS}{}", about(next.expected))
     });
     if asked == 0 {
-        let (wait, them) = if waiting == 1 { ("waits", "it") } else { ("wait", "them") };
+        let (wait, them) = if waiting == 1 { ("is paused", "it") } else { ("are paused", "them") };
         let all = judgments(waiting);
-        return format!("{all} {wait}; press Enter to ask {them}{cost}{next}, or edit on{left}");
+        return format!(
+            "{all} {wait}; press Enter to make {them}{cost}{next}, or keep \
+                        editing{left}"
+        );
     }
     let all = judgments(asked + waiting);
     format!(
-        "{asked} of {all} asked; press Enter to ask the other {waiting}{cost}{next}, or edit on{left}"
+        "{asked} of {all} made; press Enter to make the other {waiting}{cost}{next}, or keep editing{left}"
     )
 }
 

@@ -1,4 +1,4 @@
-//! Which verdicts are asked first: where a change of the rubric shows first whether it was a good one.
+//! Which verdicts are judged first: those that first show whether a change of the rubric was good.
 //!
 //! Ranks are told when they are asked for. To rank a hundred thousand verdicts before the first of them is planned would
 //! take longer than planning that one.

@@ -1,4 +1,5 @@
-//! What suite and rubrics said in one save: to compare them with those of another save, and to take them back.
+//! The texts of suite and rubrics in one save: to compare them with those of another save, and to revert to
+//! them.
 //!
 //! Rubrics are compared as judges are asked by them, files are taken back as they were written: a rubric may be put together
 //! of several files, and a suite may hold several rubrics. Texts are shared with the database, so that a save costs what it
@@ -22,7 +23,7 @@ pub struct SaveTexts {
     files: BTreeMap<String, Arc<str>>,
 }
 
-/// A rubric as judges are asked by it.
+/// A rubric as judges get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct JudgedRubric {
     /// The grader, or the path that rows name it by.
@@ -52,7 +53,7 @@ impl SaveTexts {
         Self { rubrics, files: files(session) }
     }
 
-    /// The rubric of a grader as judges are asked by it.
+    /// The rubric of a grader as judges get it.
     pub fn rubric(&self, name: &str) -> Option<&Arc<str>> {
         self.rubrics.iter().find(|rubric| rubric.name == name).map(|rubric| &rubric.text)
     }
@@ -109,12 +110,12 @@ impl SaveTexts {
         self.rubrics.iter().map(|rubric| (rubric.name.as_str(), &rubric.text)).collect()
     }
 
-    /// What the file at `path` said; none where it was not read.
+    /// The text of the file at `path`; none where it was not read.
     pub fn file(&self, path: &str) -> Option<&Arc<str>> {
         self.files.get(path)
     }
 
-    /// Every file that was read, with what it said.
+    /// Every file that was read, with its text.
     pub fn files(&self) -> impl Iterator<Item = (&String, &Arc<str>)> {
         self.files.iter()
     }

@@ -15,7 +15,7 @@ use evalrs_graph::results;
 use evalrs_metrics::explain::sent::SentCase;
 use evalrs_report::explain::sent::write_case;
 
-/// The text that was loaded last, and the verdict that it was asked of since.
+/// The text that was loaded last, and the verdict that was requested since.
 #[derive(Debug, Default)]
 pub(super) struct SentView {
     wanted: Cell<Option<VerdictId>>,
@@ -25,7 +25,7 @@ pub(super) struct SentView {
 #[derive(Debug)]
 struct LoadedSent {
     id: VerdictId,
-    /// The version of the session that it was read from: judgments that are asked anew keep their keys.
+    /// The version of the session that it was read from: judgments that are repeated keep their keys.
     version: u64,
     text: String,
 }
@@ -37,12 +37,12 @@ impl SentView {
         self.loaded.as_ref().filter(|loaded| loaded.id == id).map(|loaded| &*loaded.text)
     }
 
-    /// The verdict that was asked of since the last call.
+    /// The verdict requested since the last call.
     pub(super) fn take_wanted(&self) -> Option<VerdictId> {
         self.wanted.take()
     }
 
-    /// Whether the text of `id` was asked for and is another one than that which is loaded.
+    /// Whether the text of `id` was requested and is not the loaded one.
     pub(super) fn lacks(&self) -> bool {
         let loaded = self.loaded.as_ref().map(|loaded| loaded.id);
         self.wanted.get().is_some_and(|id| loaded != Some(id))

@@ -105,7 +105,7 @@ impl<'a> SessionList<'a> {
         queries::cells(self.db, chunk, grader).cells.get(at).copied()
     }
 
-    /// What a person says of its case.
+    /// The human label of its case.
     pub(crate) fn label(&self, id: VerdictId) -> Option<LabelledCase> {
         let ListedCase { chunk, at, grader } = self.case(id)?;
         let label = results::label_of(self.db, chunk, at, grader)?;

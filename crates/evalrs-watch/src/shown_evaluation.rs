@@ -23,7 +23,7 @@ pub struct ShownEvaluation {
     pub snapshot: Option<Arc<Snapshot>>,
     /// The digests of the rubrics, by grader.
     pub rubrics: OrderedMap<String>,
-    /// What the suite's files said.
+    /// The texts of the suite's files.
     pub texts: SaveTexts,
     /// When it began: the time of day.
     pub time: String,
@@ -163,7 +163,7 @@ impl PastSaves {
     }
 }
 
-/// How many saves keep their verdicts, of which each has so many, the last save first.
+/// How many saves keep their verdicts, given this many in each, the last save first.
 fn kept(verdicts: impl Iterator<Item = usize>) -> usize {
     let mut sum = 0_usize;
     let within = verdicts.take(MAX_KEPT_SAVES).take_while(|verdicts| {

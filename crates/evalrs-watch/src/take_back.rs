@@ -11,18 +11,18 @@ use evalrs_system::{FileBytes, System};
 /// What some editors begin a file with. Texts are read without it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file that is to say again what it said in a save.
+/// A file to be reverted to its text in a save.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {
     /// The file.
     pub path: String,
-    /// What it said when it was read last.
+    /// Its text when it was read last.
     pub expected: Arc<str>,
     /// What it is to say.
     pub text: Arc<str>,
 }
 
-/// The files that said something else in `wanted` than when they were read last; `newest_first` are the texts of all saves.
+/// The files whose text in `wanted` differs from the last one read; `newest_first` are the texts of all saves.
 pub(super) fn edits(wanted: &SaveTexts, newest_first: &[&SaveTexts]) -> Vec<FileEdit> {
     let edits = wanted.files().filter_map(|(path, text)| {
         let expected = newest_first.iter().find_map(|texts| texts.file(path))?;
@@ -42,7 +42,7 @@ pub fn write_edits(system: &dyn System, edits: &[FileEdit]) -> Result<(), String
         let contents = [start, edit.text.as_bytes()].concat();
         system
             .write(&edit.path, &mut |file| file.write_all(&contents))
-            .map_err(|error| format!("the save is not taken back: {error}"))?;
+            .map_err(|error| format!("the save is not reverted: {error}"))?;
     }
     Ok(())
 }
@@ -62,9 +62,7 @@ fn checked(system: &dyn System, edit: &FileEdit) -> Result<&'static [u8], String
     if [expected, text].iter().any(|known| known.as_bytes() == found) {
         return Ok(if after_mark.is_some() { BYTE_ORDER_MARK } else { &[] });
     }
-    Err(format!(
-        "nothing is written: `{path}` was edited since, and what it says now is in none of the saves"
-    ))
+    Err(format!("nothing is written: `{path}` was edited since, and no save has its current text"))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub struct EvaluationTotals {
     pub counts: MovementCounts,
     /// Those that moved, those that matter most first.
     pub moved: Vec<MovedVerdict>,
-    /// What the gate says.
+    /// The status of the gate.
     pub gate: GateReport,
     /// How long it took.
     pub took: Duration,
@@ -56,7 +56,7 @@ pub struct MovedVerdict {
     pub row: VerdictId,
 }
 
-/// What a person says of a case, and which scores pass.
+/// The human label of a case, and which scores pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LabelledCase {
     pub label: Label,

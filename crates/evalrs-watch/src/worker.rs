@@ -32,7 +32,7 @@ impl<T: Send + 'static> EvaluationWorker<T> {
         self.running = Some(spawn_blocking(move || unless_cancelled(|| job(&db))));
     }
 
-    /// What came of the last evaluation that was asked for; none if it was cut short. Waits for ever while nothing is
+    /// The result of the last requested evaluation; none if it was cut short. Waits for ever while nothing is
     /// evaluated.
     pub(crate) async fn done(&mut self) -> Option<T> {
         let Some(running) = &mut self.running else { return std::future::pending().await };

@@ -179,7 +179,7 @@ impl Regex {
         self.group_count
     }
 
-    /// The backtracking engine is compiled when it is first asked: most patterns never need it.
+    /// The backtracking engine is compiled on first use: most patterns never need it.
     fn backtracking(&self) -> Result<&fancy_regex::Regex, &RegexProblem> {
         let compiled = self.backtracking.get_or_init(|| {
             fancy_regex::RegexBuilder::new(&self.backtracking_source)

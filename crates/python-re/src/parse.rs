@@ -203,7 +203,7 @@ impl PatternParser {
         Ok(())
     }
 
-    /// What stands between `{` and `}`, or nothing if the brace is an ordinary character.
+    /// The text between `{` and `}`, or nothing if the brace is an ordinary character.
     fn bounds(&mut self, start: usize) -> PatternResult<Option<(u32, Option<u32>)>> {
         let back = self.at;
         if self.peek() == Some('}') {

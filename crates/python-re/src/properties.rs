@@ -85,7 +85,7 @@ proptest! {
         prop_assert_eq!(found.groups[0].clone().map(|range| range.start), whole.find(&text));
     }
 
-    /// A text decides which engine is asked; nobody may see which one it was.
+    /// The text decides which engine runs; results must not show which one it was.
     #[test]
     fn both_engines_find_the_same(pattern in patterns(), text in texts()) {
         let tree = parse::parse(&pattern).unwrap();

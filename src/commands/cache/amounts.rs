@@ -28,7 +28,7 @@ pub(super) fn since(text: &str, now: i64) -> Result<i64, Error> {
         Some(moment) if moment <= now => Ok(moment),
         Some(_) => Err(Error::plain(
             format!("`--unused-since {text}` is in the future"),
-            "everything in the store would go, also what was used today",
+            "this would delete everything in the store, even entries used today",
         )),
         None => Err(Error::plain(
             format!("`--unused-since {text}` is neither a day nor an age"),

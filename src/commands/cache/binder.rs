@@ -63,7 +63,7 @@ impl JudgedRow {
             return same;
         }
         format!(
-            "{same}: `{first}` and `{id}` are one question to the judge, because the rubric has nothing that tells them apart (votes of `kind: recorded_votes` are of samples)"
+            "{same}: `{first}` and `{id}` have one key, because the rubric shows the judge nothing that differs (to import votes per sample, use `kind: recorded_votes`)"
         )
     }
 }
@@ -78,7 +78,7 @@ impl ReadRows {
     }
 }
 
-/// What came of the rows of one file.
+/// The result of the rows of one file.
 #[derive(Default)]
 pub(super) struct BoundFile {
     /// The judgments that are bound.
@@ -88,7 +88,7 @@ pub(super) struct BoundFile {
     pub failures: usize,
     /// Judgments that another row holds too: equal submissions are judged once.
     pub twice: usize,
-    /// Judgments that belong to nothing which the suite asks for, in the order of the file.
+    /// Judgments that belong to no call of the suite, in the order of the file.
     pub unbound: Vec<UnboundJudgment>,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct BoundJudgment {
     pub entry: Entry,
 }
 
-/// An entry against what is held under its key.
+/// An entry compared with the stored one under its key.
 enum ImportComparison {
     /// It is kept so: over nothing, or over a failure.
     New(Entry),
@@ -126,7 +126,7 @@ pub(super) struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
-    /// A binder for a grader that asks judges for scores.
+    /// A binder for a grader with judges that give scores.
     pub(super) fn new(session: &'a Session, grader: Grader<'a>) -> Result<Self, Error> {
         let db = &session.db;
         let why = match &queries::ready(db, grader).method {
@@ -134,7 +134,7 @@ impl<'a> Binder<'a> {
                 return Ok(Self { session, grader, judge, cases: CasesById::new(session) });
             }
             Method::Judge(_) => "compares two submissions; only scores can be imported",
-            _ => "asks no judge, so it has no judgments",
+            _ => "has no judge, so it has no judgments",
         };
         Err(Error::Plain { message: format!("`{}` {why}", grader.name(db)), hint: None })
     }
@@ -271,7 +271,7 @@ impl<'a> Binder<'a> {
     fn seat(&self, judgment: &Judgment) -> Result<usize, String> {
         let judges = &self.judge.rubric.judges;
         let Some(model) = &judgment.judge else {
-            let several = "the grader has several judges; say which: `--fields judge=PATH`";
+            let several = "the grader has several judges; choose one with `--fields judge=PATH`";
             return if judges.len() == 1 { Ok(0) } else { Err(several.to_owned()) };
         };
         let mut named = judges.iter().enumerate().filter(|(_, judge)| judge.model == *model);
@@ -283,7 +283,7 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Why no judge is asked about a case, if none is.
+/// Why no judge is called for a case, if so.
 fn not_asked(planned: Option<&GradePlan>) -> Option<Unbound> {
     match planned {
         Some(GradePlan::Ask(_) | GradePlan::Votes(_) | GradePlan::Confirmed { .. }) => None,

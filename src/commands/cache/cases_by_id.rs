@@ -9,7 +9,7 @@ use evalrs_eval::votes::judgments::Judgment;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::results;
 
-/// A judgment that belongs to nothing which the suite asks for.
+/// A judgment that belongs to no call of the suite.
 pub(super) struct UnboundJudgment {
     /// Its sample.
     pub id: String,
@@ -18,29 +18,29 @@ pub(super) struct UnboundJudgment {
     pub why: Unbound,
 }
 
-/// Why a judgment belongs to nothing that the suite asks for.
+/// Why a judgment belongs to no call of the suite.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(super) enum Unbound {
-    #[error("the suite evaluates no such sample")]
+    #[error("the suite does not evaluate this sample")]
     NoSample,
     #[error("the sample has no answer of the model `{}`", clipped(.0))]
     OtherModel(String),
     #[error("the sample has no trial {0}")]
     NoTrial(u32),
-    /// How many votes the grader asks for, of a judge or of all.
-    #[error("the grader asks for {} of a judge", count(*.0 as usize, "vote"))]
+    /// How many votes the grader takes, of a judge or of all.
+    #[error("the grader takes {} from a judge", count(*.0 as usize, "vote"))]
     NoVote(u32),
-    #[error("the submission is empty, and no judge is asked about it")]
+    #[error("the submission is empty, so no judge is called")]
     EmptySubmission,
     #[error("each turn of the sample is judged by itself")]
     ByTurn,
-    #[error("the target has not answered")]
+    #[error("the target was not run")]
     Unanswered,
-    #[error("no judge is asked: {}", clipped(.0))]
+    #[error("no judge is called: {}", clipped(.0))]
     Graded(String),
 }
 
-/// Why there is no entry for a judgment.
+/// Why a judgment has no entry.
 pub(super) enum NoEntry {
     Unbound(Unbound),
     Wrong(String),
@@ -96,7 +96,7 @@ impl CasesById {
         match (fitting.next(), fitting.next(), model) {
             (Some(case), None, _) => Ok(case),
             (Some(_), Some(_), _) => Err(NoEntry::Wrong(format!(
-                "`{id}` was run with several models; say which: `--fields model=PATH`"
+                "`{id}` was run with several models; choose one with `--fields model=PATH`"
             ))),
             (None, _, Some(model)) if !of_sample.iter().any(|case| is_of_model(&case)) => {
                 Err(Unbound::OtherModel(model.clone()).into())

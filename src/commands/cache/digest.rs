@@ -150,14 +150,14 @@ impl StoreDigest {
         rows(&self.origins)
     }
 
-    /// How many were asked for lately; nothing where no judgment says when.
+    /// How many were made lately; nothing where no judgment has a time.
     pub(super) fn ages(&self) -> Vec<(String, u64)> {
         let ages =
             AGES.iter().zip(self.ages).map(|((_, name, _), count)| ((*name).to_owned(), count));
         if self.span.is_some() { ages.collect() } else { Vec::new() }
     }
 
-    /// When the oldest and the newest were asked for, as they are written.
+    /// When the oldest and the newest were made, as they are written.
     pub(super) fn span(&self) -> Option<(&str, &str)> {
         self.span.as_ref().map(|[oldest, newest]| (oldest.1.as_str(), newest.1.as_str()))
     }
@@ -186,7 +186,7 @@ fn rows(counts: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
     counts.iter().map(|(name, count)| (name.clone(), *count)).collect()
 }
 
-/// The name of an origin: what says nothing else was asked by evalrs.
+/// The name of an origin: without another one, evalrs made the call.
 fn origin(origin: &Value) -> String {
     let name = match origin {
         Value::String(name) => Some(name),
@@ -196,7 +196,7 @@ fn origin(origin: &Value) -> String {
     name.cloned().unwrap_or_else(|| "asked".to_owned())
 }
 
-/// What an ingredient of the key says, such as the model that was asked: a failure names none.
+/// The value of an ingredient of the key, such as the model that was called: a failure has none.
 fn ingredient(ingredients: &[Value], name: &str) -> Option<String> {
     let found = ingredients.iter().find(|ingredient| ingredient["name"] == name)?;
     found["preview"].as_str().map(str::to_owned)

@@ -26,13 +26,13 @@ use evalrs_use_cases::context::{SuiteContext, check_entry};
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::{loaded_session, overrides};
 
-/// What git is told of committed files: lines stand alone, and have the same ends everywhere.
+/// The git attributes of committed files: lines are independent, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
 /// The same of the histories of runs, which lie beside judgments.
 const OF_HISTORIES: &str = "*.history.jsonl text eol=lf merge=union";
 /// The same of the labels that people gave in `watch` and on pages.
 const OF_LABELS: &str = "*.labels.jsonl text eol=lf merge=union";
-/// The same of what was told of held-out labels.
+/// The same for the log of held-out labels.
 const OF_HOLDOUTS: &str = "*.holdout.jsonl text eol=lf merge=union";
 
 /// Writes the file; incomplete where judgments are missing.
@@ -91,7 +91,7 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     if *left_out > 0 {
         let conversations = count(*left_out, "conversation");
         let what = format!("{conversations} of the target left out");
-        writeln!(console.err, "note: {what}: `--targets` takes what the target did, too")?;
+        writeln!(console.err, "note: {what}: `--targets` includes them")?;
     }
     if is_written {
         tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
@@ -125,7 +125,7 @@ fn bound_to_environment(session: &Session) -> Vec<String> {
     let warnings = graders.into_iter().map(|((variable, endpoint), graders)| {
         let graders = graders.join("`, `");
         format!(
-            "the judgments of `{graders}` are stored for the endpoint `{endpoint}`, which came from {variable}: where that is not set they are not found; write `endpoint: {endpoint}` in the suite"
+            "the judgments of `{graders}` are stored for the endpoint `{endpoint}`, which came from {variable}: without that variable they are not found; set `endpoint: {endpoint}` in the suite"
         )
     });
     warnings.collect()
@@ -144,8 +144,8 @@ fn check_narrowing(args: &ExportArgs) -> Result<(), Error> {
     let given = narrowing.iter().find(|(_, is_given)| *is_given && args.output.is_none());
     let Some((flag, _)) = given else { return Ok(()) };
     Err(Error::plain(
-        format!("`{flag}` would leave part of the suite out of its file of committed judgments"),
-        "write a file of its own with `-o FILE`, or leave the flag out",
+        format!("`{flag}` would drop part of the suite from its file of committed judgments"),
+        "write to a separate file with `-o FILE`, or leave the flag out",
     ))
 }
 
@@ -169,7 +169,7 @@ fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry
                 "`{path}` has {lines} that cannot be read and would be lost: {}",
                 first.unwrap_or(&report.problems[0])
             ),
-            "mend or remove what `evalrs cache verify` names, or drop it with `--prune`; nothing was written",
+            "fix or remove the lines that `evalrs cache verify` names, or drop them with `--prune`; nothing was written",
         ));
     }
     Ok(Some(entries))
@@ -181,12 +181,12 @@ struct ExportedJudgments {
     found: Vec<WantedAction>,
     /// How many conversations of the target it needs, too.
     left_out: usize,
-    /// What stands in the file beside that.
+    /// The other lines of the file.
     others: Vec<Entry>,
 }
 
 impl ExportedJudgments {
-    /// What becomes of what the suite needs, sorted by key, and of what is held in the file.
+    /// Sorts the entries that the suite needs, by key, and those of the file.
     fn new(needed: Vec<WantedAction>, held: Vec<Entry>, args: &ExportArgs) -> Self {
         let keys: BTreeSet<ActionKey> = held.iter().map(|entry| entry.key).collect();
         // A file that has conversations goes on having them, until it is pruned.
@@ -223,7 +223,7 @@ impl ExportedJudgments {
     }
 }
 
-/// What stands in the file beside what is taken of what the suite needs, each key once.
+/// The other entries of the file besides the needed ones, each key once.
 fn others(held: Vec<Entry>, found: &[WantedAction]) -> Vec<Entry> {
     // What the suite needs was looked up in the file, too.
     let mut others: Vec<Entry> = held;
@@ -292,7 +292,7 @@ impl<'a> ExportedLines<'a> {
 }
 
 fn gone(key: ActionKey) -> std::io::Error {
-    std::io::Error::other(format!("{key} is not in the store any more; run this again"))
+    std::io::Error::other(format!("{key} is not in the store any more; rerun the command"))
 }
 
 fn write(path: &str, lines: &ExportedLines<'_>, system: &dyn System) -> Result<(), Error> {
@@ -303,7 +303,7 @@ fn write(path: &str, lines: &ExportedLines<'_>, system: &dyn System) -> Result<(
     Ok(())
 }
 
-/// Writes the attributes if that is asked for; says so once where nobody has.
+/// Writes the attributes on request; otherwise suggests them once if no file has them.
 fn tell_git(
     args: &ExportArgs,
     path: &str,
@@ -343,7 +343,7 @@ fn tell_git(
     {
         writeln!(
             console.err,
-            "note: with `--git`, {attributes} tells git to merge such files line by line: `{ATTRIBUTES}`"
+            "note: with `--git`, {attributes} makes git merge such files line by line: `{ATTRIBUTES}`"
         )?;
     }
     Ok(())

@@ -16,7 +16,10 @@ pub(super) fn layout(fields: &[String], map: &[String]) -> Result<JudgmentLayout
             let n = paths.len();
             let name = field.name();
             let message = format!("`--fields` has {n} paths for `{name}` and {scores} for `score`");
-            return Err(Error::plain(message, "name one a vote, in the order of the scores"));
+            return Err(Error::plain(
+                message,
+                "name one path per vote, in the order of the scores",
+            ));
         }
         if fields.iter().filter(|(other, _)| other == field).count() > 1 {
             let message = format!("`--fields` names `{}` twice", field.name());
@@ -27,7 +30,7 @@ pub(super) fn layout(fields: &[String], map: &[String]) -> Result<JudgmentLayout
     Ok(JudgmentLayout { fields, map: ScoreMap { entries: map, takes_truths: false } })
 }
 
-/// What stands between commas that are in no brackets.
+/// The texts between commas that are not in brackets.
 fn pieces(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let mut pieces = vec![String::new()];
@@ -83,7 +86,8 @@ fn meaning(text: &str) -> Result<(String, VoteMeaning), Error> {
     read().ok_or_else(|| {
         Error::plain(
             format!("`--map` has `{text}`, which is not VALUE=SCORE"),
-            "a score is a number, or `error` for what is no score: `--map Tie=0,garbage=error`",
+            "a score is a number, or `error` for a value that is not a score: `--map \
+             Tie=0,garbage=error`",
         )
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
     let swept = match store::sweep(Path::new(&dir), &sweep) {
         Ok(swept) => swept,
         Err(error @ SweepError::Uses { .. }) => {
-            let hint = "remove that file: what only it names then goes by its own age";
+            let hint = "remove that file: entries that only it names then expire by their own age";
             return Err(Error::plain(error.to_string(), hint));
         }
         Err(error) => {
@@ -44,7 +44,7 @@ pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus,
     Ok(ExitStatus::Success)
 }
 
-/// When the outcome of an entry was asked for. What does not say so is taken for new: it is not ours to drop by age.
+/// When the outcome of an entry was made. What does not say so is taken for new: it is not ours to drop by age.
 fn made(entry: &EntryLine) -> i64 {
     #[derive(serde::Deserialize)]
     struct OnlyAt {
@@ -72,7 +72,7 @@ fn summary(swept: &SweptEntries, dry_run: bool) -> String {
     let blobs = count(swept.blobs as usize, "blob");
     let what = match (dropped, swept.blobs) {
         (_, 0) => entries,
-        (0, _) => format!("{blobs} that no entry names"),
+        (0, _) => format!("{blobs} without an entry"),
         (_, _) => format!("{entries} and {blobs}"),
     };
     let (drops, keeps) = if dry_run { ("would drop", "would keep") } else { ("dropped", "kept") };
@@ -131,7 +131,7 @@ mod tests {
         let blobs = SweptEntries { blobs: 2, dropped_bytes: 90, ..kept.clone() };
         let both = SweptEntries { blobs: 1, ..unused.clone() };
         let cases = [
-            (&blobs, false, "dropped 2 blobs that no entry names, 90 B; kept 1 entry, 1.2 kB"),
+            (&blobs, false, "dropped 2 blobs without an entry, 90 B; kept 1 entry, 1.2 kB"),
             (&both, false, "dropped 2 entries (2 unused) and 1 blob, 800 B; kept 1 entry, 1.2 kB"),
             (&kept, false, "nothing to drop; 1 entry, 1.2 kB"),
             (&unused, false, "dropped 2 entries (2 unused), 800 B; kept 1 entry, 1.2 kB"),

@@ -70,7 +70,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<ReadFile<'a>, Error>
     let bytes = console.system.read(path).into_bytes().map_err(|reason| {
         Error::plain(
             format!("cannot read `{path}`: {reason}"),
-            "nothing was imported; the files are those that `evalrs cache export` writes",
+            "nothing was imported; import files that `evalrs cache export` wrote",
         )
     })?;
     let winners = MemoryStore::default();
@@ -85,7 +85,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<ReadFile<'a>, Error>
     Ok(ReadFile { path, entries, bad })
 }
 
-/// Keeps the entries that win over what is there, and says how many those are.
+/// Keeps the entries that win over what is there, and reports how many those are.
 fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreError> {
     let keys: Vec<ActionKey> = entries.iter().map(|entry| entry.key).collect();
     let mut new: Vec<&Entry> = Vec::new();
@@ -109,7 +109,7 @@ fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreErro
     Ok(count)
 }
 
-/// Notes the imported as used today: they may have been asked for long ago, and no run has needed them here yet.
+/// Notes the imported as used today: they may have been made long ago, and no run has needed them here yet.
 fn note_imported(dir: &str, keys: &[ActionKey], console: &mut Console<'_>) -> std::io::Result<()> {
     let noted = store::note_used(Path::new(dir), "imported", None, console.system.now(), keys);
     noted.or_else(|error| writeln!(console.err, "warning: {error}"))

@@ -1,4 +1,4 @@
-//! What came of an import of judgments, for people and for programs.
+//! The result of an import of judgments, for people and for programs.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// How many rows are named of those that are alike.
 const SHOWN_ROWS: usize = 5;
 
-/// How many reasons are told of what belongs to nothing.
+/// How many reasons for unbound judgments are shown.
 const SHOWN_REASONS: usize = 10;
 
 /// A judgment that has another score in the store.
@@ -54,7 +54,7 @@ pub(super) struct ImportReport<'a> {
 }
 
 impl ImportReport<'_> {
-    /// Says what came of it, and how the command ends.
+    /// Reports what came of it, and how the command ends.
     pub(super) fn say(
         &self,
         args: &ImportArgs,
@@ -71,7 +71,7 @@ impl ImportReport<'_> {
         if self.bound == 0 {
             return Err(Error::plain(
                 "no judgment belongs to a sample of the suite",
-                "check the ids, and say where fields stand: `--fields id=ID,score=SCORE`",
+                "check the ids, and name the fields: `--fields id=ID,score=SCORE`",
             ));
         }
         let refused: Vec<&RefusedScore<'_>> =
@@ -112,7 +112,7 @@ impl ImportTally<'_> {
             console.out,
             "{path}: {}, {new} new, {there} already there{}{}, {} not bound",
             count(self.judgments, "judgment"),
-            optional(self.refused.len(), "of another score"),
+            optional(self.refused.len(), "with another score"),
             optional(self.failures, "without a score"),
             self.unbound.len()
         )?;
@@ -140,7 +140,7 @@ fn say_unbound(unbound: &[UnboundJudgment], console: &mut Console<'_>) -> std::i
     Ok(())
 }
 
-/// Nobody knows whether a score that is another one is right: it is taken where that is said.
+/// Whether a different score is right is not known: it is taken only on request.
 fn say_refused(
     refused: &[&RefusedScore<'_>],
     console: &mut Console<'_>,
@@ -157,7 +157,7 @@ fn say_refused(
     let rest = if refused.len() > shown.len() { "; …" } else { "" };
     writeln!(
         console.err,
-        "error: {judgments} {have} another score in the store, which stands ({}{rest})\n  help: `--replace` takes the scores of the files",
+        "error: {judgments} {have} another score in the store, which is kept ({}{rest})\n  help: `--replace` takes the scores of the files",
         shown.join("; ")
     )?;
     Ok(true)
@@ -171,7 +171,7 @@ fn say_incomplete(unbound: usize, console: &mut Console<'_>) -> Result<bool, std
     let belong = if unbound == 1 { "belongs" } else { "belong" };
     writeln!(
         console.err,
-        "error: {judgments} {belong} to nothing that the grader asks for, and `--complete` wants all of them bound"
+        "error: {judgments} {belong} to no call of the grader, and `--complete` requires all of them bound"
     )?;
     Ok(true)
 }

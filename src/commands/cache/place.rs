@@ -16,7 +16,7 @@ pub(super) fn surroundings(
     SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)
 }
 
-/// The same, where the suite stands among the arguments.
+/// The same, where the suite is among the arguments.
 pub(super) fn surroundings_of(
     place: &PlaceArgs,
     console: &Console<'_>,

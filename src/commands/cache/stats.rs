@@ -1,4 +1,4 @@
-//! `evalrs cache stats`: what the store holds, what it was asked from, how old it is, and how much the last run found.
+//! `evalrs cache stats`: the content of the store, its origin and age, and the hit rate of the last run.
 
 use std::path::Path;
 
@@ -128,7 +128,7 @@ impl Stats {
             rows.push(vec![words("committed"), words(&said)]);
         }
         if let Some((oldest, newest)) = self.digest.span() {
-            rows.push(vec![words("asked"), words(&format!("{oldest} to {newest}"))]);
+            rows.push(vec![words("made"), words(&format!("{oldest} to {newest}"))]);
         }
         rows
     }

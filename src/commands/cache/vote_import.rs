@@ -49,7 +49,7 @@ struct KeptVote {
     answer: Option<String>,
 }
 
-/// A vote of a file that is imported, and where it stands there.
+/// A vote of an imported file, and its place there.
 struct ImportedVote {
     of: VoteId,
     vote: KeptVote,
@@ -113,12 +113,12 @@ fn own_file(session: &Session, grader: Grader<'_>) -> Result<String, Error> {
     match vote_path(&session.db, grader) {
         Some(VotePath { path, is_named: false }) => Ok(path),
         Some(VotePath { path, is_named: true }) => Err(Error::plain(
-            format!("the suite says that `{name}` reads `{path}`: that file is yours to edit"),
-            "leave `path` out for a file that imports are kept in",
+            format!("in the suite, `{name}` reads `{path}`: edit that file yourself"),
+            "remove `path` to keep imports in a file of evalrs",
         )),
         None => Err(Error::plain(
             format!("`{name}` reads its votes from fields of the row"),
-            "leave `votes` out for a file that imports are kept in",
+            "remove `votes` to keep imports in a file of evalrs",
         )),
     }
 }

@@ -111,14 +111,14 @@ fn a_sandbox_that_does_not_hold_is_refused_or_done_without() {
     let (code, said) = run("bubblewrap");
     assert_eq!(code, Some(2));
     insta::assert_snapshot!(said, @r"
-    2 calls: 0 cached, 2 to ask
-    error: `g.sh` is to run in a sandbox: bubblewrap does not hold here, a program gets out of it by the mounts of the system
-      help: nothing was asked or run; `sandbox: none` runs it without one, where it is trusted
+    2 calls: 0 cached, 2 to make
+    error: `g.sh` is to run in a sandbox: bubblewrap does not isolate programs here, one can escape by the mounts of the system
+      help: nothing was called or run; `sandbox: none` runs it without one, where it is trusted
     ");
     let (code, said) = run("auto");
     assert_eq!((code, sandbox(&space)), (Some(0), Value::from("none")));
     let warnings: Vec<&str> = said.lines().filter(|line| line.contains("warning")).collect();
-    insta::assert_snapshot!(warnings.join("\n").trim(), @"warning: bubblewrap does not hold here, a program gets out of it by the mounts of the system: programs run without a sandbox");
+    insta::assert_snapshot!(warnings.join("\n").trim(), @"warning: bubblewrap does not isolate programs here, one can escape by the mounts of the system: programs run without a sandbox");
     // What is stored needs no sandbox.
     let (code, said) = run("auto");
     assert_eq!((code, sandbox(&space)), (Some(0), Value::Null), "{said}");

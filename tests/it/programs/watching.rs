@@ -285,16 +285,16 @@ fn what_a_program_needs_to_run_is_noticed_when_it_is_made() {
     let why = |event: &Value| event["problems"][0]["message"].as_str().unwrap().to_owned();
     let missing = |what: &str| format!("cannot call `g.sh`: {what}");
     let broken = telling.wait_event("broken_files");
-    assert_eq!(why(&broken), missing("`cwd`: there is no folder `work/here`"));
+    assert_eq!(why(&broken), missing("`cwd`: the folder `work/here` does not exist"));
     std::fs::create_dir_all(space.path("work/here")).unwrap();
     wait_mean(&mut telling, 0.5);
     // A session that was good is as attentive.
     save(&space, "suite.yaml", &needing);
     let broken = telling.wait_event("broken_files");
-    assert_eq!(why(&broken), missing("`cwd`: there is no folder `work/there`"));
+    assert_eq!(why(&broken), missing("`cwd`: the folder `work/there` does not exist"));
     std::fs::create_dir(space.path("work/there")).unwrap();
     let broken = telling.wait_event("broken_files");
-    assert_eq!(why(&broken), missing("`runtime`: there is no program `bin/run`"));
+    assert_eq!(why(&broken), missing("`runtime`: no program `bin/run`"));
     space.write("run", "#!/bin/sh\necho '{\"pass\":true,\"score\":0.25}'\n");
     executable(&space, "run");
     std::fs::create_dir(space.path("bin")).unwrap();

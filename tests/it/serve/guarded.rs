@@ -59,7 +59,7 @@ fn others_need_a_token() {
     exit: 2
     --- stdout
     --- stderr
-    error: `--bind 0.0.0.0` can be reached by others, and needs a token
+    error: `--bind 0.0.0.0` is reachable from other machines and needs a token
       help: set a variable to at least 16 characters that nobody can guess, and name it: `--token-env EVALRS_TOKEN`
     ");
     let short = shop().run(&["serve", "--token-env", "NOTHING_HERE", "--port", "0"]);
@@ -67,7 +67,7 @@ fn others_need_a_token() {
     exit: 2
     --- stdout
     --- stderr
-    error: the environment variable `NOTHING_HERE` holds no token of at least 16 characters
+    error: the environment variable `NOTHING_HERE` has no token of at least 16 characters
       help: for example `export EVALRS_TOKEN=$(openssl rand -hex 16)`
     ");
     let token = "a-token-that-nobody-can-guess";
@@ -117,14 +117,14 @@ fn what_cannot_be_served_is_said() {
     exit: 2
     --- stdout
     --- stderr
-    error: `other/suite.yaml` is of another workspace than `suite.yaml`
+    error: `other/suite.yaml` and `suite.yaml` are in different workspaces
       help: serve the suites of one workspace; another server with another `--port` can serve the rest
 
     --- ["none.yaml"]
     exit: 2
     --- stdout
     --- stderr
-    error: there is no file `none.yaml`
+    error: the file `none.yaml` does not exist
      --> none.yaml
     "#);
 }

@@ -230,7 +230,7 @@ fn labellers_say_who_they_are() {
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert_eq!(
         message,
-        "`who`: labels that are given here are those of `ann`; `serve --labellers` takes those of others"
+        "`who`: labels given here belong to `ann`; `serve --labellers` accepts other names"
     );
     assert!(!server.space.path("suite.labels.jsonl").exists());
     for own in [json!("ann"), Value::Null] {

@@ -74,19 +74,19 @@ fn failures_are_errors_and_are_run_again() {
     exit: target_failed: the target exited with code 3: about to exit
     signal: target_failed: the target was ended by signal 9 (SIGKILL): about to signal
     raise: target_failed: the target exited with code 1: ValueError: no idea
-    hang: timeout: the target gave no answer within 1.5 s
-    stubborn: timeout: the target gave no answer within 1.5 s
+    hang: timeout: the target did not answer within 1.5 s
+    stubborn: timeout: the target did not answer within 1.5 s
     error: target_failed: the target reported an error: out of stock
-    other: target_failed: what the target gave is not an answer: it has neither `output` nor `messages` nor `trajectory`, only `answer`: call the answer `output`, or say where it is (`answer: $.answer`)
-    messages: target_failed: what the target gave is not an answer: `messages` cannot be read: expected at least one message of a known kind, found an array
+    other: target_failed: the target's reply is not a valid answer: it has neither `output` nor `messages` nor `trajectory`, only `answer`: name the answer `output`, or set its path (`answer: $.answer`)
+    messages: target_failed: the target's reply is not a valid answer: `messages` cannot be read: expected at least one message of a known kind, found an array
     null: 1.0 "null"
-    silence: target_failed: what the target gave is not an answer: it printed nothing
+    silence: target_failed: the target's reply is not a valid answer: it printed nothing
     text: 1.0 "plain hello"
     number: 1.0 "17"
     children: 1.0 "left a child"
     deaf: 1.0 "did not listen"
     unicode: 0.0 "�� hello 😀"
-    nothing: target_failed: what the target gave is not an answer: it printed nothing
+    nothing: target_failed: the target's reply is not a valid answer: it printed nothing
     "#);
     let first = super::conversations(&space);
     space.run(&["run", "suite.yaml", "--quiet"]);
@@ -127,13 +127,13 @@ fn what_cannot_run_is_told_before_anything_runs() {
     }
     insta::assert_snapshot!(shown, @"
     --- no such program
-    error: cannot call `no-such-agent`: there is no program `no-such-agent` in PATH
+    error: cannot call `no-such-agent`: no program `no-such-agent` in PATH
      --> suite.yaml:4:34
       |
     4 | target: {kind: command, command: [no-such-agent]}
       |                                  ^^^^^^^^^^^^^^^
     --- no such file
-    error: cannot call `agent.sh`: there is no file `agent.sh`
+    error: cannot call `agent.sh`: the file `agent.sh` does not exist
      --> suite.yaml:4:34
       |
     4 | target: {kind: command, command: [./agent.sh]}
@@ -187,7 +187,7 @@ fn what_cannot_run_is_told_before_anything_runs() {
       |
       = help: did you mean `claude-code`?
     --- a missing adapter
-    error: there is no file `mine.json`
+    error: the file `mine.json` does not exist
      --> suite.yaml:4:35
       |
     4 | target: {kind: headless, adapter: ./mine.json}
@@ -238,7 +238,7 @@ fn a_target_that_never_answers_is_left_alone() {
     let command = "{kind: command, command: [sh, agent.sh], retries: 0}";
     insta::assert_snapshot!(one_after_the_other(command, exits), @r"
     exit 3: 10 failed, 0 could not connect, 5 not asked
-    stopped the target: it failed 10 times in the same way: the target exited with code 7: broken; 5 conversations did not begin
+    stopped the target: it failed 10 times in the same way: the target exited with code 7: broken; 5 conversations not run
     ");
     let nobody = "{kind: http, url: 'http://127.0.0.1:9/ask', answer: $.text, retries: 0}";
     insta::assert_snapshot!(one_after_the_other(nobody, ""), @r"

@@ -238,13 +238,13 @@ fn samples_that_share_a_conversation_though_their_ids_are_told_are_warned_of() {
     }
     assert_eq!(said(&space), ["alice", "alice", "alice", "dave"]);
     insta::assert_snapshot!(space.run(&["validate", "suite.yaml"]).stderr(), @r"
-    warning[shared-conversation]: the samples `alice` and `bob` share a conversation, and 1 other shares one too: only their id tells them apart, which the target is told and no key holds
+    warning[shared-conversation]: the samples `alice` and `bob` share a conversation, and 1 other shares one too: they differ only by id, which the target receives but no key contains
      --> suite.yaml:3:34
       |
     3 | target: {kind: command, command: [python3, tells.py]}
       |                                  ^^^^^^^^^^^^^^^^^^^
       |
-      = help: say `sees: [id]` in `target` if its answers rest on the id; if not, `allow: [shared-conversation]`
+      = help: set `sees: [id]` in `target` if its answers depend on the id; if not, `allow: [shared-conversation]`
     ");
     // The id decides; so does any other.
     space.write("suite.yaml", suite(&target.replace('}', ", sees: [id]}")));

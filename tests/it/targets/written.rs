@@ -111,7 +111,7 @@ fn a_suite_says_outright_what_is_written_and_what_is_read() {
     let suite = space.read("suite.yaml").replace("outputs", "inputs");
     space.write("suite.yaml", suite);
     let ran = run(&space, &[], 3);
-    let message = "`agent.log` changed while the program ran: it is called again";
+    let message = "`agent.log` changed while the program ran: calling it again";
     assert!(ran.stderr().contains(message) || ran.stdout().contains(message), "{}", ran.shown());
     assert_eq!(held(&space), 2);
 }
@@ -120,7 +120,7 @@ fn a_suite_says_outright_what_is_written_and_what_is_read() {
 fn what_somebody_saves_while_an_agent_runs_is_no_output() {
     let Some(space) = space("--once, p.txt, --log, agent.log", "") else { return };
     let ran = run(&space, &[], 3);
-    let message = "`p.txt` changed while the program ran: it is called again";
+    let message = "`p.txt` changed while the program ran: calling it again";
     assert!(ran.stderr().contains(message) || ran.stdout().contains(message), "{}", ran.shown());
     run(&space, &[], 0);
     assert_eq!(conversations(&space), [1, 0, 1, 0]);

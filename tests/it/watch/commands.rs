@@ -55,7 +55,7 @@ fn saves_are_looked_at_and_taken_back_by_their_number() {
     assert_eq!(look("]"), (json!(1), json!(0.5)));
     assert_eq!(look("u"), (json!(2), json!(1.0)));
     for (line, problem) in [
-        (r#"{"command": "look", "save": 7}"#, "there is no save 7"),
+        (r#"{"command": "look", "save": 7}"#, "no save 7"),
         (r#"{"command": "take_back", "save": 2}"#, "nothing is written"),
         (r#"{"command": "take_back"}"#, "need `save`"),
     ] {

@@ -85,7 +85,7 @@ fn each_save_is_a_block_of_lines() {
     assert!(noted.contains("`what?`"), "{noted}");
     for expected in [
         "4 of 6 judgments asked; press Enter to ask the other 2",
-        "save 1: rubric.txt\n  judgments: 6 asked, 0 cached\n",
+        "save 1: rubric.txt\n  judgments: 6 made, 0 cached\n",
         "gate FAILED (was PASSED)  quality avg_score >= 0.75: 0.500",
         "broken  quality  s5  1.000 → 0.000  (-1.000)",
         "still showing save 1",

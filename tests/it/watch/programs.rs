@@ -87,7 +87,7 @@ fn a_program_that_is_broken_from_the_start_is_evaluated_once_it_is_mended() {
     // A suite may name a program that cannot be called, or be mended to name another one.
     save(&session.space, "suite.yaml", &suite.replace("g.mjs", "h.mjs"));
     let told = problem(&session.telling.wait_event("broken_files"));
-    assert_eq!(told, "suite.yaml:4 cannot call `h.mjs`: there is no file `graders/h.mjs`");
+    assert_eq!(told, "suite.yaml:4 cannot call `h.mjs`: the file `graders/h.mjs` does not exist");
     std::fs::rename(session.space.path("graders/g.mjs"), session.space.path("graders/h.mjs"))
         .unwrap();
     assert_eq!(mean(&session.telling.wait_event("evaluated")), json!(0.5));

@@ -39,7 +39,7 @@ fn the_rubric_is_compared_with_that_of_the_save_before() {
             && shown.contains("looking at start; u goes back to save 2")
     });
     screen.terminal.press("[");
-    screen.terminal.wait_for("no save is before the start");
+    screen.terminal.wait_for("the start is the first save");
     screen.terminal.press("D");
     // The verdicts of the start, which nobody asked for again.
     screen.terminal.press("a");
@@ -192,7 +192,7 @@ fn a_save_that_is_taken_back_is_a_save_and_asks_nothing() {
     screen.wait_idle("save 4", ["1.000", " 4/4 "]);
     assert_eq!((screen.space.read("rubric.txt"), screen.judge.count()), (BRIEF.to_owned(), 12));
     screen.terminal.press("gt");
-    screen.terminal.wait_for("suite and rubrics say what they said in save 4");
+    screen.terminal.wait_for("suite and rubrics are the same as in save 4");
     screen.end();
 }
 

@@ -8,13 +8,13 @@ pub const NO_PARQUET: &str =
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnpackError {
     /// The limit was reached.
-    #[error("what is compressed stands for more than {} MB", .0 >> 20)]
+    #[error("the decompressed size exceeds {} MB", .0 >> 20)]
     TooLarge(usize),
     /// It is damaged, or something else.
-    #[error("it is not what its name says, or damaged: {0}")]
+    #[error("its content does not match its name, or it is damaged: {0}")]
     Damaged(std::io::Error),
     /// The build leaves it out.
-    #[cfg_attr(feature = "parquet", expect(dead_code, reason = "said by builds without it"))]
+    #[cfg_attr(feature = "parquet", expect(dead_code, reason = "reported by builds without it"))]
     #[error("{NO_PARQUET}")]
     NoParquet,
 }

@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
 use super::error::UnpackError;
 
-/// The rows of the file `bytes`, a line each, if they are no more than `limit` bytes.
+/// The rows of the file `bytes`, a line each, if they have at most `limit` bytes.
 pub(super) fn json_lines(bytes: &[u8], limit: usize) -> Result<Vec<u8>, UnpackError> {
     // The reader asserts what a damaged file may get wrong. Nothing of it is used afterwards.
     std::panic::catch_unwind(|| read_lines(bytes, limit)).unwrap_or_else(|_| {

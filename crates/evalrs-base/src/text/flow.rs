@@ -5,7 +5,8 @@ use unicode_width::UnicodeWidthChar;
 /// The most characters of a line for each of its columns; marks on letters take no column of their own.
 const CHARS_PER_COLUMN: usize = 4;
 
-/// Allows a break where no space stands, and is not shown. No [sanitized](super::sanitize) text holds one.
+/// Allows a break where there is no space, and is not shown. No [sanitized](super::sanitize) text holds
+/// one.
 pub(crate) const MAY_BREAK: &str = "\u{200b}";
 
 /// The text as lines of at most `width` columns, at least 2, each in pieces of one style: broken at every line break, and

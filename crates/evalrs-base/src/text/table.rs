@@ -15,7 +15,7 @@ const NARROWEST: usize = 12;
 /// What a last column of text keeps before others are cut.
 const PROSE: usize = 24;
 
-/// What stands between two columns.
+/// The gap between two columns.
 const GAP: &str = "  ";
 
 /// One cell. Its text is harmless and on one line.

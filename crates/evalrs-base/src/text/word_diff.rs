@@ -21,7 +21,7 @@ pub(crate) const MAX_WORDS: usize = 100_000;
 /// How many lines of both texts together are compared where there are too many words.
 pub(crate) const MAX_LINES: usize = 100_000;
 
-/// A common piece is absorbed by the changes around it if both are so many times as long.
+/// A common piece is absorbed by the changes around it if both are this many times as long.
 const TINY: usize = 4;
 
 /// The bytes that a word of context may take on average; longer ones are cut.
@@ -74,7 +74,7 @@ pub fn word_diff(old: &str, new: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Bytes of the old text, and what stands for them in the new one; either may be empty.
+/// Bytes of the old text, and their replacement in the new one; either may be empty.
 #[derive(Clone, Debug)]
 struct ChangedRange {
     old: Range<usize>,
@@ -90,7 +90,7 @@ impl ChangedRange {
         !self.old.is_empty() && !self.new.is_empty()
     }
 
-    /// Takes in a later change and what stands between, if both replace something. Returns whether it did.
+    /// Takes in a later change and the text between, if both replace something. Returns whether it did.
     fn absorb(&mut self, after: &Self) -> bool {
         let joins = self.is_replacement() && after.is_replacement();
         if joins {

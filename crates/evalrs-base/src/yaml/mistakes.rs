@@ -16,7 +16,7 @@ pub(super) struct YamlMistake {
     pub hint: String,
 }
 
-/// The mistake behind an error that the parser reports at byte `at`, if it can be told.
+/// The mistake behind an error that the parser reports at byte `at`, if it can be found.
 pub(super) fn mistake(text: &str, at: usize, kind: &ErrorKind) -> Option<YamlMistake> {
     let at = text.floor_char_boundary(at);
     match kind {

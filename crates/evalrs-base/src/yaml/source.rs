@@ -43,7 +43,7 @@ impl Sources {
         u32::try_from(index).unwrap_or(u32::MAX)
     }
 
-    /// Hides what stands at `span` from every place made after this.
+    /// Hides the text at `span` from every place made after this.
     pub fn hide(&mut self, span: SourceSpan) {
         let Some((_, text)) = self.files.get_mut(span.file as usize) else { return };
         if let Some(secret) = text.get(span.range()) {

@@ -39,7 +39,7 @@ impl YamlProblem {
                 "a file is one document: remove the `---`, or make two files",
             ),
             Self::AliasOfItself => {
-                words("this alias stands inside the value it stands for", "write the value out")
+                words("this alias is inside the value it refers to", "write the value out")
             }
             Self::TooManyCopies => words(
                 "the aliases of this file expand to more than 100,000 values",
@@ -51,7 +51,7 @@ impl YamlProblem {
                 words("`<<` takes a mapping or a list of mappings", "write `<<: *name`")
             }
             Self::UnknownTag => words(
-                "this has a `!` tag that means nothing here",
+                "this has a `!` tag that has no meaning here",
                 "remove the tag, or put the text in quotes",
             ),
             Self::NotFinite => words("this is not a finite number", ""),
@@ -103,8 +103,8 @@ fn of_scanner(kind: &ErrorKind) -> (String, &'static str) {
             words("a tab follows the `-` of this list entry", "write `- ` with a space")
         }
         ErrorKind::ExpectedDocumentStart => words(
-            "the YAML ended before this line, and more follows",
-            "a suite is one mapping, like `name: my-suite`; rows of data belong into its dataset",
+            "the YAML ended before this line, but more follows",
+            "a suite is one mapping, like `name: my-suite`; rows of data belong in its dataset",
         ),
         ErrorKind::InvalidQuotedScalarIndent => {
             words("the quoted text above is not closed before this line", "close the quote")

@@ -1,4 +1,4 @@
-//! YAML text as a tree that remembers where every key and value stands.
+//! YAML text as a tree that remembers the place of every key and value.
 //!
 //! It knows YAML and nothing of suites. The tree is built from the events of serde-saphyr's parser, not through
 //! serde: the events carry exact spans and quoting, a reader that stops at the first wrong type could not
@@ -25,7 +25,7 @@ const MAX_DUPLICATES: usize = 50;
 /// The most values that anchors and aliases may copy.
 const MAX_COPIES: usize = 100_000;
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlNode {
     pub span: SourceSpan,

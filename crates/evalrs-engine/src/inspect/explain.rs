@@ -84,7 +84,7 @@ pub struct ExplanationSource<'a> {
     pub session: &'a Session,
     /// The layers of the store.
     pub layers: &'a mut Layers,
-    /// Why actions would be asked.
+    /// Why actions would be called.
     pub reasons: &'a AskReasons<'a>,
     /// Earlier runs, if they are compared with.
     pub earlier: Option<EarlierRuns<'a>>,
@@ -172,7 +172,7 @@ impl<'a> ExplanationSource<'a> {
         })
     }
 
-    /// What people say of the case.
+    /// Human labels of the case.
     fn label(
         &self,
         cell: CellId,
@@ -322,7 +322,7 @@ impl<'a> ExplanationSource<'a> {
         })
     }
 
-    /// The newest earlier run that held a conversation with the case, and its key.
+    /// The newest earlier run that ran a conversation of the case, and its key.
     fn earlier_conversation(&self, line: &ResultLine) -> Option<(String, Option<ActionKey>)> {
         let earlier = self.earlier?;
         earlier.pasts.iter().find_map(|past| {
@@ -362,7 +362,7 @@ fn looked_at(kind: &GraderKind) -> Vec<&'static str> {
     looked
 }
 
-/// One grader's part of a result as it stands now.
+/// One grader's part of a result in its current state.
 struct NowLine<'a> {
     line: &'a ResultLine,
     name: &'a str,
@@ -430,7 +430,7 @@ impl NowLine<'_> {
             ));
         }
         if names.is_empty() && self.grade().is_some_and(|grade| grade.key.is_some()) {
-            names.push("something of the row that records do not hold".to_owned());
+            names.push("something of the row that records do not keep".to_owned());
         }
         names
     }

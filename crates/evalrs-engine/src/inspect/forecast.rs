@@ -40,22 +40,22 @@ pub struct Forecast {
     pub following: Vec<FollowingBill>,
     /// The tokens that each of those submissions is taken to have.
     pub answer: u64,
-    /// The recorded judgments whose mean stands for what is received.
+    /// The recorded judgments whose mean estimates the received tokens.
     pub recorded: u64,
-    /// Whether [`DEFAULT_OUTPUT`] stands for what some judges write.
+    /// Whether [`DEFAULT_OUTPUT`] estimates the output of some judges.
     pub is_assumed: bool,
     /// The models that have no known price, sorted.
     pub unpriced: Vec<String>,
 }
 
-/// Judgments that can be asked once their submissions are there.
+/// Judgments that can be made once their submissions are there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FollowingBill {
     /// How many there are at most.
     pub judgments: u64,
-    /// Who is asked, sorted.
+    /// The judges to call, sorted.
     pub models: BTreeSet<String>,
-    /// What they take, if all are asked.
+    /// The tokens of all of these calls.
     pub bill: Bill,
 }
 

@@ -1,4 +1,5 @@
-//! Looks at a session and asks nothing: what would be asked, what that would take, where a verdict comes from.
+//! Looks at a session without any call: which calls are missing, what they would cost, where a verdict comes
+//! from.
 
 pub mod sent;
 pub mod explain;

@@ -36,9 +36,9 @@ pub struct Preview {
     pub failures: Vec<u64>,
     /// For each grader, in the order of the suite: whether more will be wanted, or may be, once what is missing is there.
     pub is_open: Vec<bool>,
-    /// What would be asked, in the order in which it would be.
+    /// The missing calls, in the order in which they would be made.
     pub to_ask: Vec<ToAsk>,
-    /// What stored judgments used when they were asked, also those that would be asked anew.
+    /// The usage of cached judgments when they were made, also of those that would be repeated.
     pub used: KeyMap<Usage>,
     /// How many stored conversations tell what they used, and what that is.
     pub conversations_used: (u64, Usage),
@@ -67,7 +67,7 @@ impl Preview {
     }
 }
 
-/// An action that would be asked.
+/// A missing call.
 #[derive(Clone, Copy, Debug)]
 pub struct ToAsk {
     /// The grade that it is for.
@@ -82,7 +82,7 @@ pub struct ToAsk {
     pub held: StoreMiss,
 }
 
-/// Brings in everything that the store has, and says what else would be asked.
+/// Brings in everything that is cached, and lists the missing calls.
 pub fn preview(
     session: &mut Session,
     store: &dyn OutcomeStore,
@@ -165,7 +165,7 @@ fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
     counts.collect()
 }
 
-/// For each grader, whether its plans want more, or may, once what is to be asked is there.
+/// For each grader, whether its plans may need more calls once the missing ones are made.
 fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
     let db = &session.db;
     let root = session.root;

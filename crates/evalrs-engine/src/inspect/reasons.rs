@@ -1,4 +1,4 @@
-//! Joins what would be asked with what an earlier run asked: both sides of every [`reason`].
+//! Joins the missing calls with the calls of an earlier run: both sides of every [`reason`].
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub fn grader_settings(session: &Session) -> Vec<Value> {
     settings.collect()
 }
 
-/// Says why actions would be asked.
+/// Finds out why actions would be called.
 #[derive(Debug)]
 pub struct AskReasons<'a> {
     session: &'a Session,
@@ -37,7 +37,7 @@ impl<'a> AskReasons<'a> {
         Self { session, history, panels }
     }
 
-    /// Why `to_ask`, an action of the case that `head` names, would be asked.
+    /// Why `to_ask`, an action of the case that `head` names, would be called.
     pub fn reason(&self, to_ask: &ToAsk, head: &results::Head) -> Option<Reason> {
         let db = &self.session.db;
         let ToAsk { cell, ballot, .. } = to_ask;

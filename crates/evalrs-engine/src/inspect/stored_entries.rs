@@ -21,7 +21,7 @@ const BATCH: usize = 1_024;
 pub enum StoredKind {
     /// It has none.
     Missing,
-    /// What a judge or a program said.
+    /// The reply of a judge or the result of a program.
     Judgment,
     /// What a live target did.
     Conversation,

@@ -14,7 +14,7 @@ use evalrs_eval::evaluate::Purpose;
 use evalrs_exec::{EndpointId, ExecutionLimits, JudgeLaunch, Launch};
 use evalrs_model::outcome::{FailureKind, Usage};
 
-/// What stands in the way of more actions, if it is neither the disk nor an endpoint.
+/// The obstacle to further actions, if it is neither the disk nor an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// The budget is used up.
@@ -30,13 +30,13 @@ pub(crate) enum StartVerdict {
     Start(WaitingAction, Box<Launch>),
     /// Not before something lands, is written or is allowed.
     Wait,
-    /// Never: its endpoint is asked no more, or its model there.
+    /// Never: its endpoint, or its model there, is disabled for this run.
     Closed(ClosedQueue<WaitingAction>),
     /// Never: it cannot be rendered, because this promise of the graph does not hold.
     Broken(WaitingAction, &'static str),
 }
 
-/// Renders a queued action for an endpoint, or says which promise of the graph does not hold.
+/// Renders a queued action for an endpoint, or reports which promise of the graph does not hold.
 pub(crate) type Render<'a> = &'a dyn Fn(&WaitingAction, EndpointId) -> Result<Launch, &'static str>;
 
 /// Decides which of the queued actions of a session start, and counts those that did.
@@ -50,7 +50,7 @@ pub(crate) struct Admission<'a> {
     pub budget: Budget,
     spending: SpendingLimits,
     prices: Arc<Prices>,
-    /// What was found to be closed in this round and was not told yet, the last first.
+    /// Queues found closed in this round and not reported yet, the last first.
     closed: Vec<ClosedQueue<WaitingAction>>,
     /// What stood in the way of more paid actions when last something was to start.
     pub blocked: Option<Obstacle>,
@@ -89,18 +89,18 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// So many more of either kind may start.
+    /// This many more of either kind may start.
     pub(crate) fn allow_more(&mut self, more: u64) {
         self.judges_left = self.judges_left.saturating_add(more);
         self.conversations_left = self.conversations_left.saturating_add(more);
     }
 
-    /// One more action of judges may start: somebody asked for that very one.
+    /// One more action of judges may start: the user requested that very one.
     pub(crate) fn allow_one(&mut self) {
         self.judges_left = self.judges_left.saturating_add(1);
     }
 
-    /// Nothing that is under way is sent any more, and no conversation begins: what comes of them cannot be kept.
+    /// Nothing that is in flight is sent any more, and no conversation begins: what comes of them cannot be kept.
     pub(crate) fn halt(&mut self, reason: &str) {
         self.cannot_keep = true;
         self.limits.halt(reason);
@@ -116,7 +116,7 @@ impl<'a> Admission<'a> {
         self.budget.refusal(self.spending)
     }
 
-    /// Looks anew at what is in the way; [`Self::next`] is asked after this until it says that the rest waits. Nothing is
+    /// Looks for obstacles again; callers use [`Self::next`] after this until it reports that the rest waits. Nothing is
     /// found to be closed once all `is_stopped`: what is left then was not asked for that reason.
     pub(crate) fn begin_round(&mut self, is_stopped: bool) {
         self.blocked = self.held();
@@ -126,7 +126,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Why no judge may be asked, if none may.
+    /// Why no judge may be called, if so.
     fn held(&self) -> Option<Obstacle> {
         (self.judges_left == 0).then_some(Obstacle::Held)
     }

@@ -11,7 +11,7 @@ const USUAL_REPLY: u64 = 200;
 /// Bytes of a prompt for each of its tokens, on the dear side.
 const BYTES_A_TOKEN: u64 = 3;
 
-/// The limits of a run; none is no limit.
+/// The limits of a run; none is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpendingLimits {
     /// The most actions executed.

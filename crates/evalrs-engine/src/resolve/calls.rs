@@ -42,7 +42,7 @@ pub struct Calls<'a> {
     pub max_concurrent: usize,
     /// What may be executed.
     pub ask: AskPolicy,
-    /// Whether what is stored is called anew.
+    /// Whether what is stored is called again.
     pub refresh: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct CallsEnd {
     pub executed: u64,
     /// The keys of all that were looked up, each once, in order.
     pub keys: Vec<ActionKey>,
-    /// Why calls that were made anew left what was stored as it was, a sentence each.
+    /// Why calls that were made again left what was stored as it was, a sentence each.
     pub in_vain: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ struct OrderedCalls<'a, I> {
     waiting: KeyMap<Vec<usize>>,
     in_flight: InFlight<'a, ()>,
     store: Arc<dyn OutcomeStore>,
-    /// What was executed and is durable by now: it is not called anew once more.
+    /// What was executed and is durable by now: it is not called again once more.
     executed_keys: KeySet,
     seen: KeySet,
     keys: Vec<ActionKey>,
@@ -205,7 +205,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             return stored;
         }
         if let Some(flag) = ask.flag() {
-            let message = format!("no stored grade, and {flag} forbids calling the grader");
+            let message = format!("no cached grade, and {flag} forbids calling the grader");
             return Some(Outcome::Failure(Failure::new(FailureKind::NotStored, message)));
         }
         self.waiting.insert(key, vec![ordinal]);

@@ -14,7 +14,7 @@ use evalrs_model::outcome::{Outcome, StoredOutcome};
 use evalrs_store::{Entry, OutcomeStore, StoreError};
 use evalrs_system::System;
 
-/// The most outcomes that are copied to other keys at once: so many bodies are in memory.
+/// The most outcomes that are copied to other keys at once, which bounds the bodies in memory.
 pub(crate) const MAX_MOVED: usize = 2_000;
 
 type PlannedCall = (CellId, BallotId);

@@ -1,5 +1,4 @@
-//! How a judge is reached: its key and its headers, from the suite and the environment; and what keeps it from being asked
-//! at all.
+//! How a judge is reached: its key and its headers, from the suite and the environment; and why it cannot be called.
 //!
 //! Secrets are read here, where a request is about to be made, and nowhere before.
 
@@ -10,6 +9,7 @@ use super::settings::{ActionKind, Settings};
 use super::settled::CannotAsk;
 use super::waiting::WaitingAction;
 use crate::session::Session;
+use evalrs_base::text::count;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_eval::judge::{Judge, JudgeEndpoint, provider};
 use evalrs_exec::{Endpoint, LimitSettings, RequestHeader, Secret};
@@ -68,7 +68,7 @@ impl JudgeAccess<'_> {
         put_all(headers, &self.spec.headers, self.environment)
     }
 
-    /// Whether nothing can be asked because the key is missing. Servers of one's own often take none; the makers' own
+    /// Whether no call can be made because the key is missing. Servers of one's own often take none; the makers' own
     /// always do.
     pub(crate) fn needs_key(&self) -> bool {
         let is_first_party = provider::info(&self.spec.provider)
@@ -107,7 +107,7 @@ pub(crate) fn put_all(
     headers
 }
 
-/// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
+/// No call starts while a key is missing that it needs, or that a confirming judge may need.
 pub(crate) fn check_credentials(
     session: &Session,
     settings: &Settings,
@@ -132,11 +132,11 @@ pub(crate) fn check_credentials(
             }
         }
     }
-    let Some(((grader, at), count)) = keyless.into_iter().next() else { return Ok(()) };
+    let Some(((grader, at), missing)) = keyless.into_iter().next() else { return Ok(()) };
     let db = &session.db;
     let Some(grader) = session.grader(grader) else { return Ok(()) };
     let GraderKind::Rubric(rubric) = grader.kind(db) else { return Ok(()) };
-    let who_asks = format!("`{}` has {count} judgments to ask", grader.name(db));
+    let who_asks = format!("`{}` has {} to make", grader.name(db), count(missing, "judgment"));
     Err(no_key(&rubric.judges[at], who_asks))
 }
 
@@ -181,28 +181,33 @@ fn check_target(
                 let model = who.and_then(|who| who.identity.model.as_deref());
                 runs.is_empty() || model == Some(spec.model.as_str())
             });
-            let count = of_run.count();
-            if count > 0 {
-                check(&spec, endpoint, format!("the target has {count} conversations to hold"))?;
+            let missing = of_run.count();
+            if missing > 0 {
+                check(
+                    &spec,
+                    endpoint,
+                    format!("the target has {} to run", count(missing, "conversation")),
+                )?;
             }
         }
     }
     let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
     match user.filter(|_| !waiting.is_empty()) {
         Some((user, endpoint)) => {
-            let who_asks = format!("the user of {} conversations is simulated", waiting.len());
+            let who_asks =
+                format!("the user of {} is simulated", count(waiting.len(), "conversation"));
             check(&user.model, endpoint, who_asks)
         }
         None => Ok(()),
     }
 }
 
-/// The judges of the panel that will be asked once the one at `at` is: any of them may confirm.
+/// The judges of the panel that may be called after the one at `at`: any of them may confirm.
 fn judges_to_ask(judge: &Judge, at: usize) -> Range<usize> {
     if judge.confirming_ballots() > 0 { 0..judge.seats.len() } else { at..at + 1 }
 }
 
-/// The judges that `waiting` is for, and which of them is asked; none if it is for a program.
+/// The judges that `waiting` is for, and the one to call; none if it is for a program.
 pub(crate) fn judge_of<'s>(
     session: &'s Session,
     waiting: &WaitingAction,

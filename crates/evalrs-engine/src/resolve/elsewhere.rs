@@ -1,5 +1,5 @@
-//! Actions that are missing under their keys and stored under others: those of an earlier version, or those that they would
-//! have at another endpoint, where the same model was asked the same.
+//! Actions that are missing under their keys and stored under others: those of an earlier version, or those of another
+//! endpoint with the same model and prompt.
 //!
 //! Which endpoints there are is read off stored judgments; whether they answered is a look at the key that an action would
 //! have there.
@@ -27,7 +27,7 @@ const READ: usize = 4_096;
 /// Actions that are looked up at once.
 const LOOKED_UP: usize = 2_048;
 
-/// Where a judgment is stored, and where it would be asked.
+/// The endpoint of a stored judgment, and the endpoint it would be requested from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherEndpoint {
     /// The endpoint in the key that is missing.
@@ -108,7 +108,7 @@ impl StoredEndpoints {
         endpoints
     }
 
-    /// Those that are not where `asked` goes.
+    /// Those for another endpoint than `asked`.
     fn beside(&self, asked: &JudgeAction) -> Vec<Arc<OtherEndpoint>> {
         let all = self.0.get(&(asked.provider.clone(), asked.model.clone())).into_iter().flatten();
         let others = all.filter(|stored| **stored != asked.endpoint).cloned();

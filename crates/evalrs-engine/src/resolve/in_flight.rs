@@ -29,13 +29,13 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
 use evalrs_store::{Entry, OutcomeStore, StoreError};
 use evalrs_system::System;
 
-/// The most outcomes that have landed and wait for the disk before nothing more is asked.
+/// The most outcomes that may wait for the disk before calls stop.
 const MAX_UNWRITTEN: usize = 100;
 
 /// The same of actions that cost nothing.
 const MAX_UNPAID: usize = 2_000;
 
-/// So many of those are written at once; fewer wait a moment for more.
+/// This many of those are written at once; fewer wait a moment for more.
 const BATCH: usize = MAX_UNPAID / 2;
 
 pub(crate) enum InFlightEvent<T> {
@@ -54,7 +54,7 @@ pub(crate) struct WrittenAction<T = WaitingAction> {
     pub key: ActionKey,
     pub(crate) kept_under: ActionKey,
     pub outcome: Outcome,
-    /// Why it was asked again in vain, if a reply from before stands.
+    /// Why its retry failed, if a reply from before stays.
     pub in_vain: Option<String>,
     pub superseded: bool,
 }
@@ -176,9 +176,9 @@ impl<'a, T: Copy> InFlight<'a, T> {
         self.actions.values_mut().for_each(|action| action.superseded = true);
     }
 
-    /// Cancels the superseded action that was launched last, one of `endpoint` if there is one, and says which. None if
-    /// something is in flight there that is waited for, or one that was cancelled is not gone yet: a place will be free
-    /// soon.
+    /// Cancels the superseded action that was launched last, one of `endpoint` if there is one, and reports which. None
+    /// if something is in flight there that is waited for, or one that was cancelled is not gone yet: a place will be
+    /// free soon.
     pub(crate) fn make_room(&mut self, endpoint: EndpointId) -> Option<(T, EndpointId)> {
         let executing = || self.actions.iter().filter(|(_, action)| !action.has_landed);
         let is_one_going = self.executing.len() > executing().count();
@@ -287,8 +287,8 @@ impl<'a, T: Copy> InFlight<'a, T> {
         }
     }
 
-    /// Cancels what is being executed, and says what of it was waited for; nothing starts any more. What has landed is
-    /// still to be written.
+    /// Cancels what is being executed, and reports what of it was waited for; nothing starts any more. What has landed
+    /// is still to be written.
     pub(crate) fn stop(&mut self) -> Vec<T> {
         self.stopped = true;
         self.executing.clear();
@@ -331,8 +331,8 @@ impl InFlight<'_> {
     }
 }
 
-/// What programs gave whose files have changed is no result of what their keys say. What they are found to write is not
-/// part of the keys that it is kept under.
+/// If the files of a program changed while it ran, its result does not belong to its key. What they are found to write
+/// is not part of the keys that it is kept under.
 fn drop_outdated(batch: &mut [LandedAction], now: &dyn Fn(&ProgramIdentity) -> ProgramNow) {
     let mut known: Vec<(Arc<ProgramIdentity>, Rc<ProgramNow>)> = Vec::new();
     let mut now = |identity: &Arc<ProgramIdentity>| {

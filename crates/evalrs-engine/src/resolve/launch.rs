@@ -21,7 +21,7 @@ use evalrs_letta::requests::PROJECT_HEADER;
 use evalrs_model::key::KeyVersion;
 use evalrs_model::spec::{AgentKind, GraderSpec, JudgeSpec, Role};
 
-/// Conversations under way at once where nobody says: agents are large, and their APIs have limits.
+/// Conversations in flight at once where nobody says: agents are large, and their APIs have limits.
 const CONVERSATIONS: usize = 4;
 
 /// Variables that say how a Letta server is reached.
@@ -137,7 +137,7 @@ fn conversation(
     })))
 }
 
-/// The start of a program that is told of a Letta server by its environment, as far as anybody says something.
+/// The start of a program that gets a Letta server by its environment, if any is set.
 fn told_of_server(
     start: &Start,
     base_url: Option<&String>,
@@ -175,17 +175,17 @@ fn letta_access(
     }
 }
 
-/// How many conversations are under way at once: as the suite says, else [`CONVERSATIONS`].
+/// How many conversations are in flight at once: as the suite sets it, else [`CONVERSATIONS`].
 pub(crate) fn target_limits(session: &Session, settings: &Settings) -> LimitSettings {
     let live = session.suite().and_then(|suite| suite.target.live());
     let said = settings.max_concurrent_targets.or_else(|| live?.max_concurrent);
     LimitSettings { most: said.unwrap_or(CONVERSATIONS).max(1), ..PROGRAM_LIMITS }
 }
 
-/// What actions are called: judgments, unless programs are called or conversations are held too.
+/// The noun for actions: judgments, or calls if programs or conversations are among them.
 pub(crate) fn noun(session: &Session) -> &'static str {
     if answers::is_live(&session.db, session.root) {
-        return "action";
+        return "call";
     }
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let mut programs = graders.flat_map(GraderSpec::programs);

@@ -38,7 +38,7 @@ const SLICE: usize = 8;
 /// Chunks looked at in one slice, those that are settled among them.
 const MAX_LOOKED_AT: usize = 1_024;
 
-/// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user asks for.
+/// Which verdicts come first: the lower their rank the earlier, up to [`LAST`]. 0 is for those that the user requests.
 pub trait Ranking {
     /// The lowest rank of a verdict of a chunk, or something below it; with the ordinal of the chunk.
     fn of_chunk(&self, db: &Database, ordinal: usize, chunk: Chunk) -> u8;
@@ -55,9 +55,9 @@ pub struct Live<'a> {
     /// Chunks that are not planned yet, in the order in which they will be.
     to_plan: VecDeque<Chunk>,
     ranking: Option<Box<dyn Ranking>>,
-    /// Those that the user asks for.
+    /// Those that the user requests.
     urgent: HashSet<CellId>,
-    /// What is to be asked anew.
+    /// The calls to repeat.
     again: Vec<CellId>,
     cannot: Option<CannotAsk>,
     is_paused: bool,
@@ -103,8 +103,8 @@ impl<'a> Live<'a> {
         self.resolver.session
     }
 
-    /// Begins anew, because the session has changed: what waits is dropped, everything is planned again, and of what
-    /// is missing at most `allowance` actions are launched until [`Self::allow_more`].
+    /// Begins again, because the session has changed: what waits is dropped, everything is planned again, and of
+    /// what is missing at most `allowance` actions are launched until [`Self::allow_more`].
     pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
         self.repeated = RepeatedCalls::default();
         self.again.clear();
@@ -119,7 +119,7 @@ impl<'a> Live<'a> {
         self.in_vain.clear();
     }
 
-    /// Launches so many of what was held back.
+    /// Launches this many of the paused actions.
     pub fn allow_more(&mut self, more: u64) {
         self.resolver.admission.allow_more(more);
     }
@@ -129,7 +129,7 @@ impl<'a> Live<'a> {
         self.is_paused = is_paused;
     }
 
-    /// Asks the judgments of a verdict anew, those that are under way apart.
+    /// Repeats the judgments of a verdict, except those in flight.
     pub fn refresh(&mut self, cell: CellId) {
         self.again.push(cell);
         self.is_done = false;
@@ -201,8 +201,8 @@ impl<'a> Live<'a> {
         });
     }
 
-    /// Queues what the user wants to be asked anew, before everything else. What is queued already comes first now, and
-    /// what is in flight is new enough.
+    /// Queues the calls that the user wants repeated, before everything else. What is queued already comes first now,
+    /// and what is in flight is new enough.
     fn ask_again(&mut self) {
         if self.again.is_empty() {
             return;
@@ -335,13 +335,17 @@ impl<'a> Live<'a> {
         let key = landed.key;
         let held = session.db.outcome(key);
         if let Some(message) = &landed.in_vain {
-            self.in_vain.push(format!("asked again in vain, so it stays: {message}"));
+            self.in_vain.push(format!("the retry failed, so the cached outcome stays: {message}"));
         }
         if held.as_ref().is_some_and(|held| held.is_kept())
             && let Outcome::Failure(failure) = &landed.outcome
             && !landed.outcome.is_kept()
         {
-            self.in_vain.push(format!("asked again in vain, so it stays: {}", failure.message));
+            self.in_vain.push(format!(
+                "the retry failed, so the cached outcome stays: \
+                                       {}",
+                failure.message
+            ));
             return false;
         }
         if held.is_some() && list.chunks_of(key).is_empty() {
@@ -360,7 +364,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Asks for a verdict as early as those of `rank`, if it is queued.
+    /// Moves a verdict up to `rank`, if it is queued.
     pub fn prefer(&mut self, cell: CellId, rank: u8) {
         self.resolver.admission.queues.promote(rank, &|waiting| waiting.cell == cell);
     }
@@ -371,7 +375,7 @@ impl<'a> Live<'a> {
         serde_json::from_str::<StoredOutcome>(&entry.body).ok().map(|stored| stored.ingredients)
     }
 
-    /// The verdicts that judges are being asked for.
+    /// The verdicts with judge calls in flight.
     pub fn under_way(&self) -> Vec<CellId> {
         self.resolver.in_flight.wanted().map(|waiting| waiting.cell).collect()
     }
@@ -392,7 +396,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// A target that failed for the moment is run again with the next save, as a judge is asked again.
+/// A target that failed for the moment is run again with the next save, as a judge is called again.
 fn forget_failed_conversations(session: &mut Session) {
     let db = &session.db;
     let mut dropped = KeySet::default();

@@ -1,4 +1,4 @@
-//! What stored entries say: outcomes that stand, or nothing, where they are to be asked anew or cannot be read. Brings what the
+//! The outcomes of stored entries, or nothing for those to be repeated or that cannot be read. Brings what the
 //! store has into the graph, and adds what the plans want because of that.
 
 use std::collections::HashSet;
@@ -89,9 +89,9 @@ impl Resolver<'_> {
     }
 }
 
-/// What a command without a suite takes of what is `held` of an action, and the generation that its outcome is kept under if
-/// it is executed. What was executed by the same command stands, as does a result of the last generation, which could not be
-/// replaced. A stored failure is no reason to fail again where that `may_run`.
+/// The outcome that a command without a suite takes from the entry `held` of an action, and the generation of a new outcome
+/// if it is executed. What was executed by the same command stands, as does a result of the last generation, which could not
+/// be replaced. A stored failure is no reason to fail again where that `may_run`.
 pub(crate) fn standing(
     held: Option<Entry>,
     was_executed: bool,
@@ -115,7 +115,7 @@ pub(crate) struct StoredReader<'a> {
 }
 
 impl StoredReader<'_> {
-    /// The outcome of an entry that `waiting` waits for, unless it is to be asked anew.
+    /// The outcome of an entry that `waiting` waits for, unless it is to be repeated.
     pub(crate) fn usable(
         &self,
         entry: &Entry,
@@ -140,7 +140,7 @@ impl StoredReader<'_> {
             }
             Err(error) => {
                 warnings.push(format!(
-                    "the stored outcome of {key} cannot be read and is asked again: {error}"
+                    "the cached outcome of {key} cannot be read, so its call is repeated: {error}"
                 ));
                 None
             }

@@ -1,5 +1,5 @@
-//! Makes outcomes durable, of sessions and of commands without a suite, and says what stands in the store afterwards: that is
-//! what is reported.
+//! Makes outcomes durable, of sessions and of commands without a suite, and returns the stored outcome: that is what is
+//! reported.
 //!
 //! Writes wait for the disk, on another thread: what lands meanwhile gathers into the next batch, and the store is read. What
 //! costs nothing may land faster than it is worth a write each; it waits a moment for more.
@@ -24,12 +24,12 @@ pub(crate) struct LandedAction {
     pub generation: u32,
     pub action: Action,
     pub outcome: Outcome,
-    /// Why it was asked again in vain, if a reply from before stands.
+    /// Why its retry failed, if a reply from before stays.
     pub in_vain: Option<String>,
 }
 
 impl LandedAction {
-    /// Takes what the store holds in place of what came of it here, if that stands.
+    /// Takes the outcome in the store instead of the new one, if it wins.
     fn take(&mut self, held: Option<&Entry>) -> bool {
         let Some(held) = held else { return false };
         let Ok(outcome) = read_body(&held.body) else { return false };
@@ -70,7 +70,7 @@ impl LandedAction {
             let size = text.len() >> 20;
             let most = BODY_LIMIT >> 20;
             let message =
-                format!("the result has {size} MiB, more than the {most} MiB that can be kept");
+                format!("the result has {size} MiB, more than the {most} MiB that can be stored");
             let usage = Some(self.outcome.usage());
             let failure = Failure { usage, ..Failure::new(FailureKind::OutputLimit, message) };
             self.outcome = Outcome::Failure(failure);
@@ -79,13 +79,14 @@ impl LandedAction {
         Entry { key: self.kept_under, generation, body: text }
     }
 
-    /// What cannot be kept is no verdict that a later run would find. What was paid for is shown all the same.
+    /// An outcome that cannot be stored is not a verdict that a later run would find. What was paid for is
+    /// shown all the same.
     pub(crate) fn give_up(&mut self, error: &StoreError) {
         let Outcome::Reply(reply) = &mut self.outcome else { return };
         if self.action.is_repeated() {
             return;
         }
-        let message = format!("what was answered cannot be kept: {error}");
+        let message = format!("the reply cannot be stored: {error}");
         let usage = reply.usage;
         let exchange = reply.exchange.take();
         let reply = Some(std::mem::take(&mut reply.text));

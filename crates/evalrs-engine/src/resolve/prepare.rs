@@ -22,7 +22,7 @@ use evalrs_system::System;
 /// A program that can be called.
 #[derive(Debug)]
 pub struct PreparedProgram {
-    /// All that the keys of its calls hold besides what it is handed.
+    /// All that the keys of its calls contain besides its input.
     pub identity: Arc<ProgramIdentity>,
     /// How it is started.
     pub start: Arc<Start>,

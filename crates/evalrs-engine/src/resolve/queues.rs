@@ -1,5 +1,5 @@
-//! A queue for each endpoint and model: an endpoint that has to wait holds up no other, and of an endpoint one model may be
-//! closed while others are asked.
+//! A queue for each endpoint and model: an endpoint that has to wait does not delay others, and one model of an endpoint
+//! may be disabled while others are called.
 //!
 //! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
 //! in flight comes next, so that a slow one does not fill every place; among equals, the earliest action.
@@ -16,7 +16,7 @@ pub(crate) const PROGRAM_LIMITS: LimitSettings = LimitSettings {
     identical_failures: 0,
 };
 
-/// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
+/// The place of an action in the whole queue: those of a lower rank come first, among equals the earlier one.
 type At = (u8, usize);
 
 /// Who executes the actions of a queue.
@@ -34,7 +34,7 @@ pub(crate) struct Queues<T> {
     count: usize,
 }
 
-/// The part of the queue that one endpoint is asked.
+/// The part of the queue for one endpoint.
 #[derive(Debug)]
 struct EndpointQueue<T> {
     owner: QueueOwner,
@@ -66,7 +66,7 @@ pub(crate) struct Next<T> {
     pub action: T,
 }
 
-/// An endpoint or a model of it that is asked no more, and the actions that it will not be asked.
+/// A disabled endpoint, or a disabled model of it, and the actions that it will not get.
 #[derive(Debug)]
 pub(crate) struct ClosedQueue<T> {
     /// Why, in a sentence that names which.
@@ -99,7 +99,7 @@ impl<T> EndpointQueue<T> {
     }
 }
 
-/// Takes out everything that waits for these models, in the order in which it would be asked.
+/// Takes out everything that waits for these models, in the order of the queue.
 fn take_all<'a, T: 'a>(models: impl Iterator<Item = &'a mut ModelQueue<T>>) -> Vec<T> {
     let mut all: Vec<(At, T)> =
         models.flat_map(|model| std::mem::take(&mut model.actions)).collect();
@@ -174,7 +174,7 @@ impl<T> Queues<T> {
         self.endpoints.iter().all(EndpointQueue::is_empty)
     }
 
-    /// Whether something is still to be asked that may cost something.
+    /// Whether a call is left that may cost something.
     pub(crate) fn has_paid_to_ask(&self) -> bool {
         self.endpoints.iter().any(|queue| !queue.is_free() && !queue.is_empty())
     }
@@ -230,7 +230,7 @@ impl<T> Queues<T> {
         full.map(|queue| queue.id).collect()
     }
 
-    /// Moves what is meant up to the end of those of `rank`, if it stands behind them. Whether it was anywhere.
+    /// Moves these up to the end of those of `rank`, if they are behind them. Whether it was anywhere.
     pub(crate) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) -> bool {
         let mut is_there = false;
         for ModelQueue { actions, .. } in
@@ -250,7 +250,7 @@ impl<T> Queues<T> {
         is_there
     }
 
-    /// Takes out everything that will not be asked because its endpoint is closed, or the model there.
+    /// Takes out every action whose endpoint, or model there, is disabled.
     pub(crate) fn take_closed(&mut self, limits: &dyn ExecutionLimits) -> Vec<ClosedQueue<T>> {
         let mut closed = Vec::new();
         for queue in self.endpoints.iter_mut().filter(|queue| !queue.is_empty()) {
@@ -269,7 +269,7 @@ impl<T> Queues<T> {
         closed
     }
 
-    /// Takes out everything that waits, in the order in which it would be asked.
+    /// Takes out everything that waits, in the order of the queue.
     pub(crate) fn take_rest(&mut self) -> Vec<T> {
         take_all(self.endpoints.iter_mut().flat_map(|queue| &mut queue.models))
     }

@@ -37,7 +37,7 @@ pub(crate) struct RepeatedCalls<'a> {
 }
 
 impl<'a> RepeatedCalls<'a> {
-    /// Calls programs with `deterministic: check` again for some of what was asked and not looked at yet, evenly over the
+    /// Calls programs with `deterministic: check` again for some new results that were not checked yet, evenly over the
     /// dataset.
     pub(crate) fn begin(
         &mut self,

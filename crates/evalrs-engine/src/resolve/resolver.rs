@@ -34,7 +34,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
 use evalrs_store::{OutcomeStore, StoreError};
 use evalrs_system::System;
 
-/// Why nothing is asked once a write has failed.
+/// Why no calls are made once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
 
 /// The outside, as far as resolving needs it.
@@ -64,7 +64,7 @@ impl GradeFollower for Quiet {
     fn graded(&mut self, _session: &Session, _chunks: &[Chunk]) {}
 }
 
-/// The rank of an action in the queue: lower ones are asked earlier.
+/// The rank of an action in the queue: lower ones are called earlier.
 pub(crate) type RankOf<'a> = &'a dyn Fn(&Database, &WaitingAction) -> u8;
 
 /// A session, what it waits for, and what is being done about that.
@@ -77,7 +77,8 @@ pub(crate) struct Resolver<'a> {
     pub in_flight: InFlight<'a>,
     /// What is on disk and not in the graph yet.
     pub(crate) arrived: Vec<WrittenAction>,
-    /// The endpoints of what is stored, once a judgment that may not be asked is missing.
+    /// The endpoints of stored judgments, looked up once a judgment is missing that may not be
+    /// made.
     pub endpoints: OnceCell<StoredEndpoints>,
     pub(crate) outstanding: OutstandingCounts,
     /// How many answers of the target have entered the graph that nobody has looked at.
@@ -131,7 +132,7 @@ impl<'a> Resolver<'a> {
         self.settled.replayed_failures = 0;
     }
 
-    /// Whether anything may be asked by now.
+    /// Whether any call may be made by now.
     pub(crate) fn may_ask(&self) -> bool {
         let Settlement { interrupted, out_of_budget, write_error, .. } = &self.settled;
         let may = self.settings.ask != AskPolicy::Frozen;
@@ -164,7 +165,7 @@ impl<'a> Resolver<'a> {
         !self.in_flight.is_loading()
     }
 
-    /// Whether a grader has just got all its first verdicts, and what confirms them may be asked before all others have
+    /// Whether a grader has just got all its first verdicts, so that confirming calls may start before all others have
     /// theirs. Where something is limited it may not: a budget or an interruption leaves as few cases as possible without
     /// any verdict.
     pub(crate) fn may_confirm_one(&mut self) -> bool {
@@ -174,7 +175,7 @@ impl<'a> Resolver<'a> {
             && self.outstanding.take_done()
     }
 
-    /// Takes what may not be asked out of the list.
+    /// Takes the forbidden calls out of the list.
     pub(crate) fn take_forbidden(&mut self) -> Vec<WaitingAction> {
         let Self { session, list, settings, .. } = self;
         let is_forbidden =
@@ -182,7 +183,7 @@ impl<'a> Resolver<'a> {
         list.queue.extract_if(.., is_forbidden).collect()
     }
 
-    /// Queues the list by who is asked.
+    /// Queues the list by endpoint and model.
     pub(crate) fn enqueue(&mut self, rank: RankOf<'_>) {
         let mut known = BTreeMap::new();
         for waiting in std::mem::take(&mut self.list.queue) {
@@ -211,8 +212,8 @@ impl<'a> Resolver<'a> {
         self.admission.open_endpoints();
     }
 
-    /// Whether the store can be written, where judges are to be paid for what it would keep: tried before the first is
-    /// asked. Where it cannot, endpoints are closed from now on.
+    /// Whether the store can be written, if judges are to be paid for results it would keep: tried before the first
+    /// call. Where it cannot, endpoints are closed from now on.
     pub(crate) fn can_keep(&mut self) -> bool {
         let mut list = self.list.queue.iter();
         let is_paid = list.any(|waiting| kind_of(self.session, waiting) != ActionKind::Program);
@@ -226,7 +227,7 @@ impl<'a> Resolver<'a> {
         self.settled.write_error = Some(error);
     }
 
-    /// Notes that the store could not be written; the first error stands.
+    /// Notes that the store could not be written; the first error stays.
     pub(crate) fn note_write_error(&mut self, error: StoreError) {
         self.admission.cannot_keep = true;
         self.settled.write_error.get_or_insert(error);
@@ -276,18 +277,18 @@ impl<'a> Resolver<'a> {
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
     fn report_bug(&mut self, waiting: WaitingAction, broken: &str) {
         self.outstanding.remove(waiting.cell.grader);
-        let message = format!("not asked: {broken}, which is a bug in evalrs");
+        let message = format!("not called: {broken}, which is a bug in evalrs");
         self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
         self.give_up(vec![waiting], FailureKind::NotAsked, &message);
     }
 
-    /// Gives up what an endpoint will not be asked any more.
+    /// Gives up the actions of a disabled endpoint.
     fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<WaitingAction>) {
         for waiting in &rest {
             self.outstanding.remove(waiting.cell.grader);
         }
         self.settled.stopped.push(told_closed(&rest, &reason));
-        self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
+        self.give_up(rest, FailureKind::NotAsked, &format!("not called: {reason}"));
     }
 
     /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
@@ -353,7 +354,8 @@ impl<'a> Resolver<'a> {
         self.settled.in_vain.extend(written.in_vain.clone());
     }
 
-    /// Cancels what is in flight: it has no outcome, and a rerun asks for it. What has landed is still to be written.
+    /// Cancels the actions in flight: they have no outcome, and a rerun repeats them. What has landed is still to be
+    /// written.
     pub(crate) fn stop(&mut self) {
         let cancelled = self.in_flight.stop();
         for waiting in &cancelled {
@@ -402,7 +404,7 @@ impl<'a> Resolver<'a> {
         self.whole_answers.release(&self.session.db);
     }
 
-    /// What is not asked becomes a failure that says why.
+    /// A call that is not made becomes a failure that gives the reason.
     pub(crate) fn give_up(&mut self, rest: Vec<WaitingAction>, kind: FailureKind, message: &str) {
         let mut given_up = Vec::new();
         for waiting in rest {
@@ -430,8 +432,8 @@ impl<'a> Resolver<'a> {
 fn told_closed(rest: &[WaitingAction], reason: &str) -> String {
     if rest.iter().any(|waiting| waiting.purpose == Purpose::Answer) {
         let count = count(rest.len(), "conversation");
-        format!("stopped the target: it {reason}; {count} did not begin")
+        format!("stopped the target: it {reason}; {count} not run")
     } else {
-        format!("stopped asking: {reason}; {} judgments were not asked", rest.len())
+        format!("calls stopped: {reason}; {} judgments were not made", rest.len())
     }
 }

@@ -21,7 +21,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 use evalrs_store::{OutcomeStore, StoreError};
 use evalrs_system::System;
 
-/// What came of an action.
+/// The result of an action.
 #[derive(Clone, Debug)]
 pub struct SequenceStep {
     /// Its outcome.
@@ -40,7 +40,8 @@ pub struct NextAction {
 
 /// Actions one after another.
 pub trait Sequence {
-    /// Takes what came of the last action, none at the beginning, and says what is next; none: it is over.
+    /// Takes what came of the last action, none at the beginning, and reports what is next; none: it is
+    /// over.
     fn next(&mut self, last: Option<SequenceStep>) -> Option<NextAction>;
 }
 
@@ -66,7 +67,7 @@ pub struct SequencesEnd {
     pub end: Result<End, StoreError>,
     /// The keys of all actions, each once.
     pub keys: Vec<ActionKey>,
-    /// Why actions that were executed anew left what was stored as it was.
+    /// Why actions that were executed again left what was stored as it was.
     pub in_vain: Vec<String>,
     /// What was found out of the agent, a sentence each.
     pub told: Vec<String>,
@@ -124,7 +125,7 @@ struct SequencesUnderWay<'a, S> {
     waiting: KeyMap<Vec<usize>>,
     in_flight: InFlight<'a, ()>,
     store: Arc<dyn OutcomeStore>,
-    /// What was executed: it is not executed anew once more.
+    /// What was executed: it is not executed again once more.
     executed: KeySet,
     seen: KeySet,
     keys: Vec<ActionKey>,
@@ -186,7 +187,7 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             return Some(SequenceStep { outcome, is_new });
         }
         if self.run.is_frozen {
-            let message = "nothing is stored for it, and --frozen forbids running it";
+            let message = "nothing is cached for it, and --frozen forbids running it";
             let outcome = Outcome::Failure(Failure::new(FailureKind::NotStored, message));
             return Some(SequenceStep { outcome, is_new: false });
         }

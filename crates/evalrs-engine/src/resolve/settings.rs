@@ -1,4 +1,5 @@
-//! How a session is settled: what may be asked, how much at once, and which stored outcomes are asked again.
+//! How a session is settled: which calls are allowed, how many at once, and which cached outcomes are
+//! repeated.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use evalrs_exec::LimitSettings;
 pub struct Settings {
     /// Actions under way at once, at least 1.
     pub max_concurrent: usize,
-    /// Conversations of the target under way at once, where the command line says.
+    /// Conversations of the target in flight at once, where the command line says.
     pub max_concurrent_targets: Option<usize>,
     /// How many conversations may be begun before somebody allows more.
     pub target_allowance: u64,
@@ -23,15 +24,15 @@ pub struct Settings {
     pub max_requests_per_minute: Option<u32>,
     /// The most tokens used at one endpoint in any minute, whatever its graders allow.
     pub max_tokens_per_minute: Option<u64>,
-    /// So many failures of one endpoint that are alike, in a row, end the asking of it; 0 never does.
+    /// This many identical failures of one endpoint in a row disable it; 0 never does.
     pub max_identical_failures: u32,
     /// What judges cost.
     pub prices: Arc<Prices>,
-    /// Whose stored outcomes are asked anew.
+    /// Whose cached outcomes are repeated.
     pub refresh: Refresh,
-    /// Whether the target is run anew, whatever it has answered.
+    /// Whether the target is run again, whatever it has answered.
     pub refresh_target: bool,
-    /// Whether stored failures are asked anew.
+    /// Whether cached failures are retried.
     pub retry_errors: bool,
 }
 
@@ -65,7 +66,7 @@ impl Settings {
     }
 }
 
-/// Whose stored outcomes are asked anew.
+/// Whose cached outcomes are repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refresh {
     /// None.
@@ -77,7 +78,7 @@ pub enum Refresh {
 }
 
 impl Refresh {
-    /// Whether stored outcomes of `grader` are asked anew.
+    /// Whether cached outcomes of `grader` are repeated.
     pub fn covers(&self, grader: &str) -> bool {
         match self {
             Self::None => false,
@@ -90,14 +91,14 @@ impl Refresh {
 /// What may be executed where the store has no outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskPolicy {
-    /// Judges are asked, programs run.
+    /// Judges are called, programs run.
     #[default]
     Ask,
     /// `--offline`: programs run, and nothing is sent.
     Offline,
     /// `--frozen`: neither.
     Frozen,
-    /// `--only-targets`: conversations are held, and nothing is graded that is not stored.
+    /// `--only-targets`: conversations are run, and only cached grades are used.
     OnlyTargets,
 }
 

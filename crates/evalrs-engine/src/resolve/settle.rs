@@ -36,10 +36,10 @@ const MAX_THREADS: usize = 8;
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
 
-/// Answers of the target that may wait for a moment in which nothing lands: grading them holds up what could be asked.
+/// Answers of the target that may wait until nothing lands for a moment: grading them delays further calls.
 const MAX_UNGRADED: usize = 256;
 
-/// How often displays are told that time passes.
+/// How often displays are notified that time passes.
 const TICK: Duration = Duration::from_secs(30);
 
 /// The plans of all chunks that were scanned.
@@ -162,7 +162,7 @@ fn plan_beside<T>(db: &Database, root: Root, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Plans the last chunk and every `step`th before it, those apart that come before the first: for one of so many threads.
+/// Plans the last chunk and every `step`th before it, except those before the first: for one of this many threads.
 pub fn plan_from_the_end(db: &Database, root: Root, step: usize, first: usize) {
     for chunk in root.chunks(db).iter().rev().skip(first).step_by(step) {
         for grader in queries::graders(db, root) {
@@ -229,11 +229,10 @@ fn give_up_forbidden(resolver: &mut Resolver<'_>) {
     let superseded: Vec<WaitingAction> =
         missing.extract_if(.., |waiting| earlier.contains(&waiting.key)).collect();
     let missing = give_up_elsewhere(resolver, missing, flag);
-    let message = format!("no stored judgment, and {flag} forbids asking");
+    let message = format!("no cached judgment, and {flag} forbids calls");
     resolver.give_up(missing, FailureKind::NotStored, &message);
-    let message = format!(
-        "its judgment is stored under an earlier key version, and {flag} forbids asking again"
-    );
+    let message =
+        format!("its judgment is cached under an earlier key version, and {flag} forbids calls");
     resolver.give_up(superseded, FailureKind::NotStored, &message);
 }
 
@@ -254,7 +253,7 @@ fn give_up_elsewhere(
         };
         let OtherEndpoint { asked, stored } = endpoint.as_ref();
         let message =
-            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids asking");
+            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids calls");
         by_message.entry(message).or_default().push(waiting);
     }
     for (message, waiting) in by_message {
@@ -266,17 +265,18 @@ fn give_up_elsewhere(
 /// What was neither found nor executed becomes a failure that says why.
 fn give_up_rest(resolver: &mut Resolver<'_>) {
     let message = if resolver.settled.write_error.is_some() {
-        "not asked: the store cannot be written"
+        "not called: the store cannot be written"
     } else if resolver.settled.out_of_budget {
-        "not asked: the budget is used up"
+        "not called: the budget is used up"
     } else {
-        "not asked: the run was interrupted"
+        "not called: the run was interrupted"
     };
     let rest = std::mem::take(&mut resolver.list.queue);
     resolver.give_up(rest, FailureKind::NotAsked, message);
 }
 
-/// Takes what other processes have kept under the keys that were asked here: all report what wins.
+/// Takes the outcomes that other processes have stored under the keys of this run: all report the
+/// winning one.
 fn look_again(resolver: &mut Resolver<'_>) {
     let is_sure = resolver.settled.write_error.is_none();
     if !is_sure || resolver.settled.asked.is_empty() || !resolver.world.store.others_wrote() {

@@ -1,4 +1,4 @@
-//! What settling a session came to, or what kept judges, programs and targets from being asked at all.
+//! The result of settling a session, or why no judges, programs and targets could be called.
 
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{ActionTally, Usage};
@@ -19,11 +19,11 @@ pub struct Settlement {
     pub interrupted: bool,
     /// The budget was used up.
     pub out_of_budget: bool,
-    /// Why endpoints were asked no more, a sentence each.
+    /// Why endpoints were disabled, a sentence each.
     pub stopped: Vec<String>,
     /// The store could not be written.
     pub write_error: Option<StoreError>,
-    /// Why judgments that were asked anew stayed as they were, a sentence each.
+    /// Why repeated judgments stayed as they were, a sentence each.
     pub in_vain: Vec<String>,
     /// Stored failures that stood for an answer.
     pub replayed_failures: u64,
@@ -39,13 +39,13 @@ impl Settlement {
         self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
     }
 
-    /// What the judgments found in the store had used when they were asked.
+    /// The usage of cached judgments when they were made.
     pub fn saved(&self) -> Usage {
         self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.saved)
     }
 }
 
-/// Why nothing could be asked.
+/// Why no call could be made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CannotAsk {
     /// The key of the API is not set.
@@ -77,7 +77,7 @@ pub enum CannotAsk {
         message: String,
     },
     /// A limit on the cost cannot be kept.
-    #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
+    #[error("the price of `{model}` is not known, so `--max-cost` cannot be enforced")]
     NoPrice {
         /// The model.
         model: String,

@@ -70,7 +70,8 @@ impl WaitingAction {
     }
 }
 
-/// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
+/// The actions whose cached outcomes are repeated: all that a refreshed grader depends on, whichever grader needs
+/// them first.
 #[derive(Debug)]
 pub(crate) struct RefreshedActions {
     /// Those of graders; none means every one.
@@ -129,9 +130,9 @@ pub(crate) struct FoundOutcomes {
 pub(crate) struct WaitList {
     /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
     pub queue: Vec<WaitingAction>,
-    /// What the actions of each grader come to so far, in the order of the suite.
+    /// The result of the actions of each grader so far, in the order of the suite.
     pub tallies: Vec<(String, ActionTally)>,
-    /// What the conversations of the target come to so far.
+    /// The result of the conversations of the target so far.
     pub conversations: ActionTally,
     /// What is wanted and was not looked up yet.
     fresh: Vec<WaitingAction>,
@@ -145,7 +146,7 @@ pub(crate) struct WaitList {
     pub settled: SettledPlans,
     /// The chunks that want what is fresh or in no store. Mostly one: a list on the heap for each key would be felt.
     chunks: KeyMap<SmallVec<[Chunk; 2]>>,
-    /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
+    /// For each grader, whether its program or extractor runs in every evaluation: the store is not used for that.
     repeats: Vec<[bool; 2]>,
     is_target_repeated: bool,
 }

@@ -10,7 +10,7 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Outcome, read_body};
 use evalrs_store::OutcomeStore;
 
-/// Bytes of answers that are held: what is under way at once rests on fewer, if they are not very large.
+/// Bytes of answers kept in memory: the calls in flight need fewer, unless answers are very large.
 const MAX_HELD: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
 
 /// Replies as the store has them.
@@ -31,7 +31,7 @@ pub(super) fn size_of_reply(outcome: &Outcome) -> usize {
     }
 }
 
-/// The answers that are held whole, from the oldest to the newest, with their sizes.
+/// The answers kept whole, from the oldest to the newest, with their sizes.
 #[derive(Debug, Default)]
 pub(crate) struct WholeAnswers {
     held: VecDeque<(ActionKey, usize)>,

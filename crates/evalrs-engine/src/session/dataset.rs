@@ -37,7 +37,7 @@ pub struct DatasetSource<'a> {
 pub struct DatasetReading {
     pub chunks: Vec<ChunkedDataset>,
     pub held: HeldDataset,
-    /// The files that say something else than those that are held.
+    /// The files whose content differs from the loaded one.
     pub changed: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub enum Reread {
     Same,
     /// Its shape is good. What its rows say is not looked at.
     New(Box<DatasetReading>),
-    /// It may be wrong: reading it from the start tells what.
+    /// It may be wrong: reading it from the start shows where.
     Doubtful,
 }
 
@@ -154,7 +154,10 @@ fn read_file(
     if dataset.sample == SampleUnit::Record && format_of(&dataset.path, dataset).is_none() {
         let place = wanted.said.clone().unwrap_or_else(|| Place::file(&dataset.path));
         let problem = Diagnostic::error(place, "the dataset's format does not show in its name");
-        return Err(vec![problem.hint("say `dataset: {path: …, format: jsonl}` or the like")]);
+        return Err(vec![problem.hint(
+            "write `dataset: {path: …, format: jsonl}` or another \
+                                      format",
+        )]);
     }
     let file = Arc::new(String::from_utf8(bytes).unwrap_or_default());
     let digest = packed.unwrap_or_else(|| FileDigest::beside(&file));

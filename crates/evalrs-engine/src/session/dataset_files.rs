@@ -104,11 +104,11 @@ fn matching(
     list: &dyn Fn(&str) -> Option<Vec<String>>,
 ) -> Result<BTreeMap<String, usize>, String> {
     let mut found = BTreeMap::new();
-    let plain = braces(pattern).ok_or("it stands for too many patterns")?;
+    let plain = braces(pattern).ok_or("it expands to too many patterns")?;
     for pattern in plain {
         let expanded = expand_within(std::slice::from_ref(&pattern), list, LIMITS);
         if let Some(problem) = expanded.problem {
-            return Err(format!("{problem}; links that lead in a circle do that too"));
+            return Err(format!("{problem}; circular links can cause this too"));
         }
         for name in expanded.files {
             let depth = sample_depth(&pattern, &name);
@@ -116,7 +116,7 @@ fn matching(
         }
     }
     if found.len() > LIMITS.files {
-        return Err(format!("these are more than {} files", LIMITS.files));
+        return Err(format!("it matches more than {} files", LIMITS.files));
     }
     Ok(found)
 }
@@ -191,17 +191,17 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    /// Why there are no files.
+    /// Why no files were found.
     fn nothing(&self, pattern: &PathPattern) -> String {
         if !self.skipped.is_empty() {
             let names = self.skipped.join("`, `");
             return format!(
-                "no file there has a name that shows its format, only `{names}`: say `format: json` or the like"
+                "no file there has a name that shows its format, only `{names}`: set `format: json` or another format"
             );
         }
         match &pattern.member {
             Some(member) => format!("no archive there has a file `{member}`"),
-            None => "there is no such file".to_owned(),
+            None => "no such file".to_owned(),
         }
     }
 }

@@ -147,7 +147,7 @@ impl<'a> ReadTrace<'a> {
         matches!(self.system.read(path), FileBytes::Bytes(_))
     }
 
-    /// The names in a folder, sorted; none if it is no folder.
+    /// The names in a folder, sorted; none if it is not a folder.
     pub(crate) fn list(&self, folder: &str) -> Option<Vec<String>> {
         let names = self.system.list(folder);
         self.seen.borrow_mut().folders.insert(folder.to_owned(), names.clone());

@@ -1,4 +1,4 @@
-//! Loads the file of labels, and says what is wrong with labels or probably not meant.
+//! Loads the file of labels, and reports what is wrong with labels or probably not meant.
 //!
 //! Only a file that the command line names and a field that the suite names can be wrong; a field that happens to be
 //! called `label` can at most be none.
@@ -16,8 +16,8 @@ use evalrs_model::spec::{GraderKind, Scale, Suite};
 use evalrs_system::System;
 
 impl Session {
-    /// Reads the labels of the file, and says what is wrong with them. What is of no sample is said
-    /// only where the dataset `is_good`.
+    /// Reads the labels of the file, and reports what is wrong with them. What is of no sample is
+    /// said only where the dataset `is_good`.
     pub(crate) fn load_labels(&mut self, system: &dyn System, is_good: bool) -> Vec<Diagnostic> {
         let file = labels::file(&self.db, self.root);
         // One that was there before was read with all others.

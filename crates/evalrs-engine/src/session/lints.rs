@@ -68,7 +68,7 @@ fn no_tool_errors(db: &Database, root: Root, grader: &GraderSpec) -> Option<Suit
             clipped(&grader.name),
             tool.function
         ),
-        hint: "say what the answer of a failed call looks like: `config: {pattern: '^Error'}`".to_owned(),
+        hint: "describe the answer of a failed call: `config: {pattern: '^Error'}`".to_owned(),
     })
 }
 
@@ -83,7 +83,7 @@ fn doubt(grader: &GraderSpec, rows: &LintedRows<'_>, sought: &SoughtName) -> Opt
 
 /// What the names in a condition stand for.
 const OF_CONDITION: &str =
-    "a condition names fields of the rows; texts stand in quotes: `'refund' in tags`";
+    "a condition names fields of the rows; put texts in quotes: `'refund' in tags`";
 /// What those in a metric do.
 const OF_METRIC: &str = "`row.NAME` is a field of the rows";
 
@@ -121,12 +121,12 @@ fn no_ground_truth(grader: &GraderSpec, function: &str, rows: &LintedRows<'_>) -
         ),
         hint: match (meant, first) {
             _ if mapped => "check the path of `ground_truth` in `fields`".to_owned(),
-            (Some(meant), _) => format!("say where it is: `fields: {{ground_truth: {meant}}}`"),
+            (Some(meant), _) => format!("name its field: `fields: {{ground_truth: {meant}}}`"),
             (None, Some(first)) => format!(
-                "say where it is: `fields: {{ground_truth: NAME}}`; the first row has {}",
+                "name its field: `fields: {{ground_truth: NAME}}`; the first row has {}",
                 first.some_names()
             ),
-            (None, None) => "say where it is: `fields: {ground_truth: NAME}`".to_owned(),
+            (None, None) => "name its field: `fields: {ground_truth: NAME}`".to_owned(),
         },
     }
 }

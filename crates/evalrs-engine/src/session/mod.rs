@@ -229,7 +229,7 @@ impl Session {
         runs.chain(vote_mistakes(&self.db, self.root)).collect()
     }
 
-    /// Reads the files that the suite asks for and that were not read yet, until it asks for no more.
+    /// Reads the files that the suite needs and that were not read yet, until it needs no more.
     pub(crate) fn read_suite_files(&mut self, system: &dyn System) {
         loop {
             let _ = queries::suite(&self.db, self.root);
@@ -239,7 +239,7 @@ impl Session {
         }
     }
 
-    /// Reads the files and programs that queries asked for since the last call. False if there were none.
+    /// Reads the files and programs that queries requested since the last call. False if there were none.
     pub fn read_unread(&mut self, system: &dyn System) -> bool {
         let has_files = self.read_unread_files(system);
         self.read_programs(system) || has_files
@@ -300,13 +300,16 @@ impl Session {
         problems
     }
 
-    /// That the suite is named by a link to its file, whose files are not looked for where it stands.
+    /// The warning that the suite is named by a link to its file, and its files are not looked for
+    /// beside the link's target.
     fn linked_suite(&self, system: &dyn System) -> Option<Diagnostic> {
         let path = self.root.suite(&self.db).path(&self.db);
         let target = system.link_target(path).filter(|to| folder_of(to) != folder_of(path))?;
-        let message =
-            format!("this is a link to `{target}`: what it names is looked for beside the link");
-        let hint = "name the suite where it stands, or link its folder";
+        let message = format!(
+            "this is a link to `{target}`: the files it names are looked for beside the \
+                     link"
+        );
+        let hint = "name the suite itself, or link its folder";
         Some(Diagnostic::warning(Place::file(path.as_str()), message).hint(hint))
     }
 
@@ -407,8 +410,8 @@ impl Session {
         chunks.map(|chunk| chunk.records(&self.db).hash()).collect()
     }
 
-    /// The digest of everything that the results are made of, and of the program that makes them, which `build` names; none
-    /// where it cannot be told.
+    /// The digest of everything that the results depend on, and of the program that makes them, which `build` names; none
+    /// where it cannot be computed.
     pub fn results_digest(&self, build: &str) -> Option<String> {
         let made_of = result_inputs::digest(&self.db, self.root)?;
         let dataset = self.dataset.as_ref()?.digest.as_str();

@@ -1,4 +1,5 @@
-//! What loads of edited programs came to, so that one that is again what it was is not loaded once more.
+//! The result of loads of edited programs, so that one that is again what it was is not loaded once
+//! more.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -50,7 +50,7 @@ impl Session {
         self.is_unchanged(known, read, system)
     }
 
-    /// What came of loading the program, if it was loaded as it was read.
+    /// The result of loading the program, if it was loaded as it was read.
     fn loaded_as(&self, read: &ReadProgram, system: &dyn System) -> Option<&PassedPreflight> {
         let mut passed = self.preflights.passed.iter();
         passed.find(|it| it.spec == read.start.spec && self.is_unchanged(&it.known, read, system))

@@ -144,7 +144,7 @@ impl LoadedRows<'_> {
             let message = format!("the row names the grader `{shown}`, which the suite does not have");
             let hint = match suggest(name, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "if `graders` of the rows means something else, say `fields: {graders: none}` in the suite".to_owned(),
+                None => "if `graders` of the rows means something else, set `fields: {graders: none}` in the suite".to_owned(),
             };
             self.of_row(dataset, at, &RowProblem::new(message).hint(hint))
         });
@@ -190,14 +190,14 @@ impl LoadedRows<'_> {
                 format!("the id {case} is already taken by {line}")
             };
             Diagnostic::error(self.origins.place(second, None), message).hint(
-                "number the trials of one sample with \"trial\": 0, 1, …, or say `trials: by_order` in the suite; give other samples other ids",
+                "number the trials of one sample with \"trial\": 0, 1, …, or set `trials: by_order` in the suite; give other samples other ids",
             )
         });
         problems.collect()
     }
 }
 
-/// Metrics of which there is no number whatever the grades: by a weight that no row has, of a class that none is of.
+/// Metrics without a number whatever the grades: the weight is in no row, or no result has the class.
 fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
     let reading = queries::suite(db, root);
     let (Some(suite), Some(spec)) = (&reading.suite, queries::row_spec(db, root)) else {
@@ -222,7 +222,7 @@ fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
         {
             let shown = clipped(class);
             let message =
-                format!("the metric `{name}` is of the class `{shown}`, which nothing has");
+                format!("the metric `{name}` is of the class `{shown}`, which no row has");
             found.push(Diagnostic::error(place(), message).hint(class_hint(class, &classes)));
         }
     }
@@ -235,7 +235,7 @@ fn class_hint(class: &str, classes: &BTreeSet<String>) -> String {
         return format!("did you mean `{}`?", clipped(near));
     }
     if classes.is_empty() {
-        return "no row says of which class it is".to_owned();
+        return "no row has a class".to_owned();
     }
     let some: Vec<String> =
         classes.iter().take(SOME).map(|class| format!("`{}`", clipped(class))).collect();
@@ -253,13 +253,13 @@ pub(crate) fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
     Some(match &rubric.text {
         _ if !rubric.problems.is_empty() => Unreadable::Inside(&rubric.problems),
         FileText::Text(_) | FileText::Unread => return None,
-        FileText::Missing => Unreadable::Whole("there is no such file"),
+        FileText::Missing => Unreadable::Whole("no such file"),
         FileText::Unreadable(reason) => Unreadable::Whole(reason),
         FileText::NoText(problem) => Unreadable::Whole(&problem.message),
     })
 }
 
-/// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.
+/// The names in a row beside the last wrong step of `path`, which it lacks.
 fn instead(fields: &RowFields<'_>, path: &str) -> Option<String> {
     if let Some((parent, last)) = path.rsplit_once('.')
         && let Some(raw) = fields.at_path(parent)

@@ -145,7 +145,7 @@ impl Session {
             let spec = &read.start.spec;
             for path in &read.imports {
                 let message = format!(
-                    "`{}` imports `{path}`, which is not among its `inputs`: an edit of it grades nothing again",
+                    "`{}` imports `{path}`, which is not among its `inputs`: editing it does not trigger grading again",
                     spec.shown()
                 );
                 let place = self.place_of(spec, &UncallablePart::File);
@@ -173,13 +173,12 @@ impl Session {
         }
         let of_session = self.programs.undeclared.difference(&changed).map(|(program, path)| {
             format!(
-                "`{program}` reads `{path}`, which is not among its `inputs`: an edit of it grades nothing again"
+                "`{program}` reads `{path}`, which is not among its `inputs`: editing it does not trigger grading again"
             )
         });
         let replayed = changed.iter().map(|(program, path)| {
             format!(
-                "`{program}` has read `{path}`, which has changed since and is not among its `inputs`: what it gave may be \
-                 out of date; declare it with `inputs: [{path}]`, or call it again with `--refresh`"
+                "`{program}` has read `{path}`, which has changed since and is not among its `inputs`: its results may be out of date; declare it with `inputs: [{path}]`, or call it again with `--refresh`"
             )
         });
         of_session.chain(replayed).collect()

@@ -1,4 +1,4 @@
-//! Whether an edit of rows leaves the dataset good, told from the new rows alone.
+//! Whether an edit of rows leaves the dataset good, seen from the new rows alone.
 //!
 //! Most saves touch a few rows of a good dataset. These checks are sufficient, not necessary: where they fail, everything
 //! is loaded apart, which says what is wrong, if something is. Where they pass, loading apart would find nothing.
@@ -71,8 +71,8 @@ impl Session {
         })
     }
 
-    /// Whether every path that the suite maps stands in a row, a new one or one that stays, and every name that a rubric,
-    /// a condition or a metric found in the rows before.
+    /// Whether every path that the suite maps is in a row, a new one or one that stays, and every name that a rubric, a
+    /// condition or a metric found in the rows before.
     fn is_every_name_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let in_vain = rows::in_vain(&self.db, self.root);
         let all = rows::sought(&self.db, self.root);

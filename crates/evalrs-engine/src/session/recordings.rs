@@ -26,7 +26,7 @@ use evalrs_trajectory::letta_dir;
 const LETTA_FILES: [&str; 6] =
     ["results.jsonl", "results.json", "suite.json", "header.json", "aggregate_stats.json", "run_1"];
 
-/// Where recordings are, and where that is said.
+/// Where recordings are, and which setting names them.
 #[derive(Clone, Debug)]
 pub struct RecordingSource {
     /// A file or folder.
@@ -73,7 +73,7 @@ pub(crate) fn read(
         (from_folder(path, &names, trace)?, expected)
     };
     if recordings.is_empty() {
-        return Err(source.unreadable(&format!("the folder holds no results ({expected})")));
+        return Err(source.unreadable(&format!("the folder has no results ({expected})")));
     }
     Ok(recordings)
 }
@@ -369,7 +369,7 @@ fn from_file(
     if problems.is_empty() { Ok(recordings) } else { Err(shortened(problems)) }
 }
 
-/// What is wrong with the shape of a file, said of trajectories.
+/// A wrong shape of a file, reported for trajectories.
 fn of_trajectories(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for problem in &mut problems {
         problem.message = problem.message.replace("the dataset", "the file of trajectories");

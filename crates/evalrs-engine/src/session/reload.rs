@@ -160,8 +160,8 @@ impl Session {
         apart
     }
 
-    /// Whether the suite in `apart` asks nothing else of rows, and of recorded runs, than the one that is held: then rows
-    /// that are good for this one are good for that one.
+    /// Whether the suite in `apart` needs the same of rows, and of recorded runs, as the loaded one: then rows that are
+    /// good for this one are good for that one.
     fn asks_the_same(
         &self,
         apart: &mut Self,
@@ -201,8 +201,8 @@ impl Session {
             .all(|path| unreadable(queries::row_rubric(&apart.db, apart.root, path)).is_none())
     }
 
-    /// Whether rubrics name nothing in braces but what those that are held name: a name that stands for nothing is
-    /// an error, and only rows tell.
+    /// Whether rubrics have only names in braces that the loaded ones have: an unknown name is an error, and only
+    /// rows show it.
     fn are_names_known(&self, suite: &Suite) -> bool {
         let held = rows::sought(&self.db, self.root);
         let mut sought = suite.graders.iter().flat_map(SoughtName::by_grader);

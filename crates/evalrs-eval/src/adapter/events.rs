@@ -1,4 +1,4 @@
-//! Events into updates: what an agent tells while it works.
+//! Events into updates: the output of an agent while it works.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use super::path::{EventPath, is_match};
 use evalrs_base::price::Cost;
 use evalrs_model::outcome::Usage;
 
-/// Something that an agent told.
+/// One update of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     /// What it is about.
     pub kind: UpdateKind,
-    /// What was thought or said.
+    /// A thought or a message.
     pub content: Option<String>,
     /// The name of the tool.
     pub title: Option<String>,
@@ -31,7 +31,7 @@ pub struct Update {
 }
 
 impl Adapter {
-    /// What an event tells.
+    /// The content of an event.
     pub fn updates(&self, event: &Value) -> Vec<Update> {
         match (self.output_mode.unwrap_or_default(), &self.passthrough_type_map) {
             (OutputMode::Passthrough, Some(types)) => types.update(event).into_iter().collect(),
@@ -86,7 +86,7 @@ impl Adapter {
         self.resume.as_ref()?.session_id_path.text(event)
     }
 
-    /// What the turn used, if the event tells.
+    /// The usage of the turn, if the event has it.
     pub fn usage(&self, event: &Value) -> Option<Usage> {
         let paths = self.usage.as_ref()?;
         let sum = |paths: &[EventPath]| {
@@ -107,7 +107,7 @@ impl EventMapping {
         any || is_match(item.get("type").unwrap_or(item), &self.matches.value)
     }
 
-    /// What is told by an event, or by an item of one.
+    /// The content of an event, or of an item of one.
     fn update(&self, of: &Value) -> Update {
         let extract = &self.extract;
         let text = |path: &Option<EventPath>| path.as_ref().and_then(|path| path.text(of));

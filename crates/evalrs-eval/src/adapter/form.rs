@@ -26,7 +26,7 @@ pub struct Adapter {
     pub(super) auto_approve: Option<Vec<String>>,
     pub resume: Option<ResumeArgument>,
     pub(super) cwd_flag: Option<String>,
-    /// Extension: what the name of the model is said with.
+    /// Extension: the flag for the name of the model.
     pub model_flag: Option<String>,
     pub(super) output_mode: Option<OutputMode>,
     pub(super) output_events: Option<Vec<EventMapping>>,
@@ -59,9 +59,9 @@ impl TryFrom<f64> for Version {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum SessionMode {
-    /// The agent keeps the conversation and is told which to resume.
+    /// The agent keeps the conversation and gets the id of the one to resume.
     Stream,
-    /// The agent is told the whole conversation each time.
+    /// The agent gets the whole conversation each time.
     Iterative,
 }
 
@@ -75,10 +75,10 @@ pub struct PromptArgument {
     pub stdin: bool,
 }
 
-/// How the agent is told to write events.
+/// The flags that make the agent write events.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OutputArgument {
-    /// Empty: nothing needs to be said.
+    /// Empty: no flag is needed.
     pub flag: String,
     pub value: String,
 }
@@ -91,7 +91,7 @@ pub struct ResumeArgument {
     pub(super) session_id_path: EventPath,
 }
 
-/// How events are told apart.
+/// How events are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OutputMode {
@@ -131,13 +131,13 @@ pub(super) struct EventCondition {
     pub value: String,
 }
 
-/// What an update tells.
+/// The kind of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateKind {
     /// What the agent thought.
     Thought,
-    /// What the agent said.
+    /// A message of the agent.
     Message,
     /// A tool was called, or answered.
     ToolCall,
@@ -158,9 +158,9 @@ pub(super) struct ExtractPaths {
     pub input: Option<EventPath>,
     /// Extension: what a call answered.
     pub output: Option<EventPath>,
-    /// Extension: that the call failed, if `true` stands there.
+    /// Extension: the call failed if `true` is there.
     pub failed: Option<EventPath>,
-    /// Extension: that this goes on with the last update of the kind, if `true` stands there.
+    /// Extension: this continues the last update of the kind if `true` is there.
     pub delta: Option<EventPath>,
     /// Extension: the entries of a plan.
     pub entries: Option<EventPath>,
@@ -188,7 +188,7 @@ pub struct ResultMatch {
     /// `*` for any.
     pub(super) match_value: String,
     pub(super) content_path: EventPath,
-    /// Extension: that the turn failed, if `true` or a text that begins with `error` stands at one of them.
+    /// Extension: the turn failed if `true` or a text that begins with `error` is at one of them.
     #[serde(default, deserialize_with = "one_or_several")]
     pub(super) failed_path: Vec<EventPath>,
 }

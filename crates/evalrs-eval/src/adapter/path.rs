@@ -15,7 +15,7 @@ use evalrs_base::json_syntax::as_text;
 pub enum EventPath {
     /// This text, whatever the event.
     Literal(Value),
-    /// What stands there.
+    /// The value there.
     Steps(Vec<Step>),
     /// Nothing: the path is not one.
     Nowhere,
@@ -67,7 +67,7 @@ fn steps(part: &str) -> Vec<Step> {
 }
 
 impl EventPath {
-    /// What stands there; nothing where something on the way is missing, null or of another type.
+    /// The value there; nothing if something on the way is missing, null or of another type.
     pub fn find<'v>(&'v self, event: &'v Value) -> Option<&'v Value> {
         let steps = match self {
             Self::Literal(text) => return Some(text),
@@ -89,12 +89,12 @@ impl EventPath {
         Some(value).filter(|value| !value.is_null())
     }
 
-    /// What stands there as text: strings as they are, anything else as JSON.
+    /// The value there as text: strings as they are, anything else as JSON.
     pub fn text(&self, event: &Value) -> Option<String> {
         self.find(event).map(as_text)
     }
 
-    /// Whether this text stands there; `*` is any value.
+    /// Whether this text is there; `*` is any value.
     pub fn matches(&self, event: &Value, expected: &str) -> bool {
         self.find(event).is_some_and(|value| is_match(value, expected))
     }

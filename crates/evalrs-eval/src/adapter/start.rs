@@ -6,12 +6,12 @@ use super::turn::TurnOutput;
 /// How a turn is written down where an adapter does not say.
 const DEFAULT_TURN: &str = "User: {{input}}\nAssistant: {{output}}";
 
-/// What was said so far.
+/// The conversation so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdapterConversation {
     /// The agent's own name for it.
     pub session_id: Option<String>,
-    /// The model that the agent is told to use; none is its own.
+    /// The model that the agent should use; none is its own.
     model: Option<String>,
     /// Input and output of every turn.
     turns: Vec<Exchange>,
@@ -63,7 +63,7 @@ impl Adapter {
         TurnCommand { argv, stdin: None }
     }
 
-    /// The text of a turn after everything that was said before.
+    /// The text of a turn after the conversation before it.
     fn with_history(&self, conversation: &AdapterConversation, text: &str) -> String {
         if conversation.turns.is_empty() {
             return text.to_owned();
@@ -81,7 +81,7 @@ impl Adapter {
     }
 }
 
-/// A turn in a template, in one pass: what was said is never a placeholder.
+/// A turn in a template, in one pass: text of the conversation is never a placeholder.
 fn written(template: &str, turn: &Exchange) -> String {
     let mut written = String::new();
     let mut rest = template;
@@ -103,7 +103,7 @@ fn written(template: &str, turn: &Exchange) -> String {
 }
 
 impl AdapterConversation {
-    /// Nothing is said yet.
+    /// The conversation is still empty.
     pub fn with_model(model: Option<String>) -> Self {
         Self { model, ..Self::default() }
     }

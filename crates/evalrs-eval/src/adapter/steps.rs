@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::events::Update;
 use super::form::UpdateKind;
 
-/// The steps of what was told, each update with its milliseconds since the conversation began.
+/// The steps of the updates, each with its milliseconds since the conversation began.
 pub fn steps(updates: &[(Update, u64)]) -> Vec<Value> {
     Steps::default().of(updates)
 }
@@ -103,7 +103,7 @@ impl Steps {
     }
 }
 
-/// Notes what an update tells of a call.
+/// Notes the part of a call that an update has.
 fn set(step: &mut Map<String, Value>, update: &Update, status: &str) {
     step.insert("status".to_owned(), Value::from(status));
     for (name, value) in [("input", &update.input), ("output", &update.output)] {

@@ -14,16 +14,16 @@ pub struct TurnReader<'a> {
     result: Option<String>,
 }
 
-/// What a turn said.
+/// The result of a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnOutput {
-    /// What the agent told, each with its milliseconds since the conversation began.
+    /// The updates of the agent, each with its milliseconds since the conversation began.
     pub updates: Vec<(Update, u64)>,
     /// The agent's own name for the conversation.
     pub session_id: Option<String>,
     /// What the agent answered.
     pub answer: String,
-    /// What the turn used, where the agent tells.
+    /// The usage of the turn, if the agent reports it.
     pub usage: Option<Usage>,
     /// Whether it came to a result.
     pub has_result: bool,
@@ -37,7 +37,8 @@ impl<'a> TurnReader<'a> {
         Self { adapter, output: TurnOutput::default(), result: None }
     }
 
-    /// Reads a line that came after so many milliseconds. True if it ends the turn: lines after it are not looked at.
+    /// Reads a line that came after this many milliseconds. True if it ends the turn: lines after it are not looked
+    /// at.
     pub fn line(&mut self, line: &str, at: u64) -> bool {
         // What is not JSON is for people.
         let Ok(event) = serde_json::from_str::<Value>(line) else { return false };
@@ -54,12 +55,12 @@ impl<'a> TurnReader<'a> {
         self.output.has_result
     }
 
-    /// What was told so far.
+    /// The updates so far.
     pub fn told(&self) -> &[(Update, u64)] {
         &self.output.updates
     }
 
-    /// What the turn said. Without a result it answered what it said on the way.
+    /// The answer of the turn. Without a result it answered what it said on the way.
     pub fn finish(self) -> TurnOutput {
         let answer = self.result.filter(|result| !result.is_empty());
         let answer = answer.unwrap_or_else(|| said(&self.output.updates));
@@ -67,7 +68,7 @@ impl<'a> TurnReader<'a> {
     }
 }
 
-/// The messages, a line each; one that goes on with the message before it stands in the same line.
+/// The messages, a line each; one that continues the message before it is on the same line.
 pub fn said(updates: &[(Update, u64)]) -> String {
     let mut said = String::new();
     let mut before = None;

@@ -171,9 +171,8 @@ fn check_headers(
         let commas = dialect.separators();
         let message = format!("the header has one column: its names are not separated by {commas}");
         let hint = match separator {
-            '\t' => "a file of cells with tabs between them is named .tsv, or say `format: tsv`"
-                .to_owned(),
-            other => format!("save the file with {commas} in place of `{other}`"),
+            '\t' => "name a file of tab-separated cells .tsv, or set `format: tsv`".to_owned(),
+            other => format!("save the file with {commas} instead of `{other}`"),
         };
         return Err(vec![Diagnostic::error(place(only), message).hint(hint)]);
     }
@@ -184,14 +183,14 @@ fn check_headers(
         if is_field(name) && !seen.insert(name) {
             let message = format!("the column `{}` appears twice", clipped(name));
             let problem = Diagnostic::error(place(name), message);
-            problems.push(problem.hint("give every column a name of its own"));
+            problems.push(problem.hint("give every column its own name"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 struct CsvRow {
-    /// Where it stands.
+    /// Its place.
     bytes: std::ops::Range<usize>,
     cells: usize,
     /// The columns of the header.
@@ -270,7 +269,7 @@ fn quote_slip(row: &str, dialect: CellDialect) -> Option<(usize, QuoteSlip)> {
     None
 }
 
-/// The quote that closes the cell whose quote stands at `opening`.
+/// The quote that closes the cell whose quote is at `opening`.
 fn closing_quote(bytes: &[u8], opening: usize) -> Option<usize> {
     let mut at = opening + 1;
     loop {
@@ -382,7 +381,7 @@ mod tests {
         let problems = rows("d.csv", "id\tinput\n1\tx\n", DatasetFormat::Csv).unwrap_err();
         assert_eq!(
             problems[0].hint.as_deref(),
-            Some("a file of cells with tabs between them is named .tsv, or say `format: tsv`")
+            Some("name a file of tab-separated cells .tsv, or set `format: tsv`")
         );
     }
 }

@@ -18,7 +18,8 @@ use super::join::JoinedRow;
 const CUT_MASK: u64 = 63;
 /// The most records of a chunk.
 const MOST_RECORDS: usize = 256;
-/// A chunk that reaches so many bytes ends, so that large trajectories are not read again in hundreds.
+/// A chunk that reaches this many bytes ends, so that large trajectories are not read again in
+/// hundreds.
 const MOST_BYTES: usize = 1 << 20;
 
 /// A chunk of a dataset that was read: its content only where nobody holds it yet.

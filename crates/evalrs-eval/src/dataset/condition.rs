@@ -11,7 +11,7 @@ const IDENTITY: [&str; 4] = ["id", "model", "trial", "tags"];
 /// Before a path of the row, where a name could be one of ours.
 const ROW: &str = "row.";
 
-/// Where rows hold what the name in a condition stands for; none of what every case has or may have.
+/// The path in rows of a name in a condition; none for names that every case has or may have.
 pub(crate) fn sought_path(name: &str) -> Option<&str> {
     let path = name.strip_prefix(ROW).unwrap_or(name);
     (!is_ours(name) && !IDENTITY.contains(&name)).then_some(path)
@@ -37,7 +37,8 @@ impl OpenedRow<'_> {
         condition.holds(&|name| self.operand(name))
     }
 
-    /// What a name in a condition stands for: who the case is, one of our fields, or a path of the row.
+    /// The meaning of a name in a condition: the identity of the case, one of our fields, or a path of
+    /// the row.
     pub fn operand(&self, name: &str) -> Operand {
         if IDENTITY.contains(&name) {
             return self.of_identity(name);

@@ -1,4 +1,4 @@
-//! Stands in for the id of rows that have none: a digest of what the sample is.
+//! Replaces the id of rows that have none: a digest of the sample.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use evalrs_trajectory::{MessageBody, Trajectory};
 const SAMPLE: [&str; 6] =
     ["input", "ground_truth", "rubric_vars", "extra_vars", "agent_args", "metadata"];
 
-/// Stands for the id of a row without one: a digest of what the sample is. Of a row without an `input` that is what was
+/// Replaces the id of a row without one: a digest of the sample. Of a row without an `input` that is what was
 /// said before the target's first answer.
 pub fn content_id(record: RowRecord<'_>, spec: &RowSpec) -> Box<str> {
     let mut sample = Map::new();
@@ -30,7 +30,7 @@ pub fn content_id(record: RowRecord<'_>, spec: &RowSpec) -> Box<str> {
     blake3::hash(sample.to_string().as_bytes()).to_hex()[..12].into()
 }
 
-/// What was said before the target said or did anything.
+/// The conversation before the first message or call of the target.
 fn opening(trajectory: &Trajectory) -> Vec<String> {
     let said = trajectory.messages(false).map_while(|message| match &message.body {
         MessageBody::System(text) => Some(format!("system: {text}")),

@@ -178,7 +178,7 @@ impl RowProblem {
     }
 }
 
-/// Where `part` stands inside `row`, if it was borrowed from it.
+/// The place of `part` inside `row`, if it was borrowed from it.
 fn span_in(row: &str, part: &str) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().checked_sub(row.as_ptr().addr())?;
     (start + part.len() <= row.len()).then_some(start..start + part.len())
@@ -242,7 +242,7 @@ impl<'a> RowFields<'a> {
         }
         let near = ours().find_map(|ours| suggest(ours, self.names()))?;
         Some(format!(
-            "rename `{near}`, or say `fields: {{{name}: {}}}` in the suite",
+            "rename `{near}`, or set `fields: {{{name}: {}}}` in the suite",
             path::in_braces(near)
         ))
     }
@@ -266,7 +266,7 @@ impl<'a> RowFields<'a> {
         })
     }
 
-    /// What stands at a dotted path of the row.
+    /// The value at a dotted path of the row.
     pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
         self.members.at_path(path)
     }
@@ -324,12 +324,12 @@ pub(super) fn some_of(mut names: impl Iterator<Item = String>, most: usize) -> S
     some.join(", ")
 }
 
-/// A number and its noun, or whatever else stands for one and for many.
+/// A number and its noun, or other words for one and for many.
 pub(super) fn counted(count: usize, [one, many]: [&str; 2]) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
+/// A CSV row as the equal JSON row: our names, and cells parsed.
 pub fn parsed_cells(row: &str, spec: &RowSpec) -> Result<String, RowProblem> {
     let fields = RowFields::new(row, spec)?;
     let mut parsed = Map::new();
@@ -369,7 +369,7 @@ fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
             ..RowProblem::new("the row is not a JSON object")
         }
         .label("expected `{`")
-        .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}");
+        .hint("write one object per row: {\"input\": \"…\", \"output\": \"…\"}");
     }
     let problem = RowProblem::new(format!("bad JSON: {}", slip.message));
     RowProblem { span: Some(slip.span), hint: slip.hint.map(str::to_owned), ..problem }

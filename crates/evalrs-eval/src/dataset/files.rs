@@ -68,7 +68,7 @@ impl FileName<'_> {
     }
 }
 
-/// The format of a file of the dataset, if it is said or shows in its name.
+/// The format of a file of the dataset, if it is set or its name shows it.
 pub fn format_of(path: &str, dataset: &DatasetSpec) -> Option<DatasetFormat> {
     dataset.format.or_else(|| DatasetFormat::of_name(path))
 }
@@ -179,9 +179,9 @@ fn all_of<'a>(
     format: Option<DatasetFormat>,
 ) -> Result<RawRecord<'a>, Vec<Diagnostic>> {
     if format.is_some_and(DatasetFormat::has_cells) {
-        let message = "a table is no sample: each of its rows is";
+        let message = "a table is not a sample: each of its rows is one";
         return Err(vec![
-            Diagnostic::error(Place::file(file.path), message).hint("leave `sample: file` out"),
+            Diagnostic::error(Place::file(file.path), message).hint("remove `sample: file`"),
         ]);
     }
     let value = value_of(file, format)?;

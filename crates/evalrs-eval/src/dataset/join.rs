@@ -57,11 +57,11 @@ pub struct RecordedTrajectory {
     pub text: String,
     /// The input it was recorded with, to be compared with the row's.
     pub input: Option<Value>,
-    /// The file it stands in.
+    /// Its file.
     pub file: Arc<str>,
     /// Where it starts in that file.
     pub start: RecordStart,
-    /// Whether `text` is what stands there, and not made of it.
+    /// Whether `text` is the text of that place, and not derived from it.
     pub verbatim: bool,
 }
 
@@ -167,7 +167,7 @@ pub fn join<'a>(
 /// What conditions call what a [`RunIdentity`] says.
 const RUN: [&str; 2] = ["trial", "model"];
 
-/// What a row asks of recordings.
+/// The recording that a row needs.
 struct RowIdentity {
     /// Its id, or its number where it has none, for messages.
     name: String,
@@ -339,7 +339,7 @@ fn input_mismatch(
     let file = files.recordings;
     Diagnostic::error(place, format!("`{name}` was recorded with another input in `{file}`"))
         .label(format!("recorded with `{}`", clipped(&recorded)))
-        .hint("results belong to the dataset they were made with: they join by equal ids, else by row number")
+        .hint("results belong to their own dataset: they join by equal ids, else by row number")
 }
 
 /// Names that a message lists.
@@ -378,7 +378,7 @@ impl Leftovers {
         }
         if self.unused > 0 {
             let belong = counted(self.unused, ["trajectory belongs", "trajectories belong"]);
-            let message = format!("{belong} to no sample of `{}`", files.dataset);
+            let message = format!("{belong} to none of the samples of `{}`", files.dataset);
             let warning = Diagnostic::warning(Place::file(files.recordings), message);
             let first = self.first_unused.as_ref();
             found.push(match first.filter(|(_, line)| *line > 0) {

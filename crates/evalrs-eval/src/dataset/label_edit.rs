@@ -16,7 +16,7 @@ pub struct NewLabel {
     pub id: String,
     /// For this grader alone.
     pub grader: Option<String>,
-    /// Whether there is no other grader, so that lines that name none are for it alone.
+    /// Whether there is no other grader, so that lines without a grader are for it alone.
     pub is_only_grader: bool,
     /// Of this model alone.
     pub model: Option<String>,
@@ -24,7 +24,7 @@ pub struct NewLabel {
     pub trial: Option<u32>,
     /// The digest of the submission that the person saw, 16 hexadecimal digits of BLAKE3.
     pub submission: Option<String>,
-    /// `true`, `false` or a number on the scale of the grader; none takes back what the person said.
+    /// `true`, `false` or a number on the scale of the grader; none removes the person's label.
     pub label: Option<Value>,
     /// The person.
     pub who: Option<String>,
@@ -34,7 +34,7 @@ pub struct NewLabel {
     pub picked: Option<LabelPick>,
 }
 
-/// The text of the file with the label; an error, a sentence, where what others said of the same verdict is of another kind.
+/// The text of the file with the label; an error, a sentence, if others gave the same verdict a label of another kind.
 pub fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Vec::new();
@@ -105,7 +105,7 @@ impl NewLabel {
         person(&self.who.clone().map_or(Value::Null, Value::from))
     }
 
-    /// Scores and passes of several people are no one label.
+    /// Scores and passes of several people cannot be combined into one label.
     fn check_kind(&self, line: &Map<String, Value>) -> Result<(), String> {
         let submission = line.get("submission_digest").and_then(Value::as_str);
         let is_of_same = submission.is_none() || submission == self.submission.as_deref();

@@ -54,7 +54,7 @@ pub struct LabelReading {
     pub problems: Vec<Diagnostic>,
 }
 
-const HINT: &str = "a line of labels is {\"id\": …, \"label\": 0.5} or {\"id\": …, \"label\": \"pass\"}; `model`, `trial` and `grader` say what it is of, `who` whose it is";
+const HINT: &str = "a line of labels is {\"id\": …, \"label\": 0.5} or {\"id\": …, \"label\": \"pass\"}; `model`, `trial` and `grader` narrow it, `who` names the reviewer";
 
 /// Reads the text of the file at `path`, for graders with these scales. `layout` says how its lines are written.
 pub fn read(path: &str, text: &str, scales: &Scales, layout: &LabelsSpec) -> LabelReading {
@@ -78,7 +78,7 @@ pub fn read(path: &str, text: &str, scales: &Scales, layout: &LabelsSpec) -> Lab
             format!("the file of labels has no column `{}`", clipped(&column)),
         );
         let problems = vec![problem.hint(
-            "its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; `labels: {path: …, fields: {label: NAME}}` in the suite says that they have other names",
+            "its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; for other names, set `labels: {path: …, fields: {label: NAME}}` in the suite",
         )];
         return LabelReading { problems, ..LabelReading::default() };
     }
@@ -150,7 +150,7 @@ fn missing_column(columns: &[String], layout: &LabelsSpec) -> Option<String> {
     })
 }
 
-/// What is wrong with the shape of a file, said of labels.
+/// A wrong shape of a file, reported for labels.
 fn said_of_labels(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     for problem in &mut problems {
         problem.message = problem.message.replace("the dataset", "the file of labels");

@@ -34,7 +34,7 @@ pub enum LabelValue {
     Each(Box<[(String, LabelValue)]>),
     /// One for each output of the row, in their order.
     ByOutput(Box<[Option<LabelValue>]>),
-    /// Something that is no label.
+    /// A value that is not a label.
     Strange,
 }
 
@@ -115,7 +115,7 @@ impl LabelValue {
         number.filter(|number| number.is_finite()).map_or(Self::Strange, Self::Number)
     }
 
-    /// The same for these graders, where it names none; for all if there are no names.
+    /// The same for these graders, where it names none; for all if no graders are given.
     pub(crate) fn for_graders(self, names: &[String]) -> Self {
         match self {
             said if names.is_empty() => said,
@@ -189,9 +189,8 @@ impl LabelValue {
 pub(crate) fn beside_map(problem: RowProblem, map: &[(String, LabelMeaning)]) -> RowProblem {
     const SOME: usize = 12;
     if map.is_empty() {
-        return problem.hint(
-            "`labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean",
-        );
+        return problem
+            .hint("for other words, set `labels: {map: {good: pass, bad: fail}}` in the suite");
     }
     let told = map.iter().map(|(written, meaning)| {
         let meaning = match meaning {
@@ -204,7 +203,7 @@ pub(crate) fn beside_map(problem: RowProblem, map: &[(String, LabelMeaning)]) ->
     problem.hint(format!("`map` of `labels` in the suite has {}", some_of(told, SOME)))
 }
 
-/// What is no label on any of the scales, in words.
+/// A value that is not a label on any of the scales, in words.
 pub fn not_a_label(scales: &Scales) -> String {
     let mut ranges: Vec<String> = Vec::new();
     for (_, Scale { min, max }) in scales {

@@ -16,7 +16,7 @@ use evalrs_model::spec::{LabelsSpec, Scale};
 /// What the labels of some place that are meant for one grader have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LabelExtent {
-    /// Whether one of them is no label on any scale.
+    /// Whether one of them is not a label on any scale.
     strange: bool,
     /// Whether one of them says that something passes or fails.
     says_pass: bool,
@@ -87,7 +87,7 @@ impl LabelExtents {
         }
     }
 
-    /// Adds all of `other`, which stands after these.
+    /// Adds all of `other`, which comes after these.
     pub fn merge(&mut self, other: &Self) {
         if let Some(plain) = &other.plain {
             self.plain.get_or_insert(LabelExtent::NOTHING).merge(plain);
@@ -160,7 +160,7 @@ pub fn of_row(row: &str, spec: &RowSpec, said: Option<&LabelsSpec>) -> Option<La
     Some(label.for_graders(said.map_or(&[][..], |said| &said.graders)))
 }
 
-/// What stands at the paths of labels, one for each output.
+/// The values at the paths of labels, one for each output.
 fn of_each_output(fields: &RowFields<'_>, notation: &LabelNotation<'_>) -> Option<LabelValue> {
     let labels = &fields.spec.fields.labels;
     let values = notation.outputs.iter().map(|(model, _)| -> Option<Value> {

@@ -40,10 +40,10 @@ pub struct Recut {
     pub layout: Layout,
 }
 
-/// What of a file stands as it was.
+/// The unchanged parts of a file.
 #[derive(Debug)]
 struct UnchangedParts {
-    /// So many extents at its front, and where they end.
+    /// The number of extents at its front, and their end.
     front: (usize, usize),
     /// The first of the extents at its back, and where that starts.
     back: (usize, usize),
@@ -140,14 +140,14 @@ impl Layout {
         self.extents.iter().map(|extent| extent.bytes).sum()
     }
 
-    /// This layout with `extents` in place of some of its own.
+    /// This layout with `extents` instead of some of its own.
     fn with(&self, extents: &[ChunkExtent], replaced: std::ops::Range<usize>) -> Self {
         let front = &self.extents[..replaced.start];
         let back = &self.extents[replaced.end..];
         Self { extents: [front, extents, back].concat(), unhashed: None }
     }
 
-    /// What of the file stands as it was. The last extent ends with the file and not with a line: it is the same at the
+    /// The unchanged part of the file. The last extent ends with the file and not with a line: it is the same at the
     /// end alone.
     fn same(&self, bytes: &[u8]) -> UnchangedParts {
         let is_at = |extent: &ChunkExtent, from: usize| {

@@ -19,7 +19,7 @@ use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::json_syntax::kind_of;
 use evalrs_model::spec::FieldMap;
 
-/// What stands in front of a path into the file that a record was found in.
+/// The prefix of a path into the file that a record was found in.
 const ROOT: &str = "root.";
 
 /// The records at `records` in the JSON `text` of the file at `path`, of which `fields` are read.
@@ -61,7 +61,7 @@ fn entries_of<'a>(
     }
 }
 
-/// What is said of the whole file, under the path by which `fields` names it.
+/// A problem of the whole file, under the path by which `fields` names it.
 fn of_root(root: &RawValue, fields: &FieldMap) -> Vec<(String, Box<RawValue>)> {
     let paths = fields.paths.iter().chain(&fields.outputs).map(|(_, path)| path);
     let wanted = paths.filter_map(|path| Some((path, path.strip_prefix(ROOT)?)));
@@ -108,7 +108,7 @@ impl<'a> EntryReader<'_, 'a> {
 }
 
 fn nothing_at(path: &str, root: &RawValue, records: &str) -> Diagnostic {
-    let message = format!("there is nothing at `{}` in the file", clipped(records));
+    let message = format!("nothing at `{}` in the file", clipped(records));
     let names: Option<RawObject<'_>> = serde_json::from_str(root.get()).ok();
     let hint = match &names {
         Some(object) => {
@@ -116,9 +116,9 @@ fn nothing_at(path: &str, root: &RawValue, records: &str) -> Diagnostic {
                 object.names().take(12).map(|name| format!("`{}`", clipped(name))).collect();
             format!("`records` is a path to a list or mapping; the file has {}", names.join(", "))
         }
-        None => {
-            "`records` is a path inside an object; a file that is one list needs none".to_owned()
-        }
+        None => "`records` is a path inside an object; a file that is one list does not need \
+             it"
+        .to_owned(),
     };
     Diagnostic::error(Place::file(path), message).hint(hint)
 }
@@ -186,13 +186,8 @@ mod tests {
     #[test]
     fn what_is_no_list_is_said_with_what_there_is() {
         for (text, records, message, help) in [
-            ("{\"a\": 1}", "b", "there is nothing at `b` in the file", "the file has `a`"),
-            (
-                "[1]",
-                "b",
-                "there is nothing at `b` in the file",
-                "a file that is one list needs none",
-            ),
+            ("{\"a\": 1}", "b", "nothing at `b` in the file", "the file has `a`"),
+            ("[1]", "b", "nothing at `b` in the file", "a file that is one list does not need it"),
             ("{\"a\": 1}", "a", "`a` is a number", ""),
             ("{\"a\": ", "a", "bad JSON: the text ends inside a value", ""),
         ] {

@@ -29,7 +29,7 @@ pub struct LabelLine {
     pub who: Option<Box<str>>,
     /// The label; never one for each of some graders.
     pub said: LabelValue,
-    /// How the answer came to be labelled, if that is said.
+    /// How the answer was picked for labelling, if known.
     pub picked: Option<LabelPick>,
 }
 
@@ -65,9 +65,9 @@ pub(super) struct LabelOf {
 pub(super) struct OnePerson {
     pub who: Option<String>,
     pub line: u32,
-    /// When, as RFC 3339 in UTC, which sorts by time; empty if that is not said.
+    /// When, as RFC 3339 in UTC, which sorts by time; empty if not known.
     pub at: String,
-    /// How the answer came to be labelled, if that is said.
+    /// How the answer was picked for labelling, if known.
     pub picked: Option<LabelPick>,
 }
 
@@ -98,8 +98,8 @@ struct PersonLabel {
 }
 
 impl GivenLabels {
-    /// Adds a label; an error if its person gave another one and it is not said which is newer, or if others gave one of
-    /// another kind. Branches of git that are merged line by line may leave two of one person.
+    /// Adds a label; an error if its person gave another one and neither is newer, or if others gave one of another
+    /// kind. Branches of git that are merged line by line may leave two of one person.
     pub(super) fn add(
         &mut self,
         of: LabelOf,
@@ -124,7 +124,7 @@ impl GivenLabels {
             let message =
                 format!("`{}` has another label on line {}", clipped(id), earlier.by.line);
             return Err(RowProblem::new(message).hint(
-                "remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is",
+                "remove one of the lines, or distinguish them by `model`, `trial`, `grader` or `who`",
             ));
         }
         let is_score_too = is_score(&said);
@@ -132,17 +132,14 @@ impl GivenLabels {
             let line = earlier.by.line;
             let id = clipped(id);
             let problem = RowProblem::new(if is_score_too {
-                format!(
-                    "one person gave `{id}` a score, another says on line {line} whether it passes"
-                )
+                format!("one reviewer gave `{id}` a score, another a pass or fail on line {line}")
             } else {
-                format!(
-                    "one person says of `{id}` whether it passes, another gave it a score on line {line}"
-                )
+                format!("one reviewer gave `{id}` a pass or fail, another a score on line {line}")
             });
-            return Err(
-                problem.hint("`map` of `labels` says which scores pass: `map: {5: pass, 1: fail}`")
-            );
+            return Err(problem.hint(
+                "set which scores pass with `map` of `labels`: `map: {5: pass, 1: \
+                              fail}`",
+            ));
         }
         given.push(PersonLabel { said, by });
         Ok(())
@@ -170,7 +167,7 @@ impl GivenLabels {
         let is_tie = |given: &[PersonLabel]| together(given.iter().map(|one| &one.said)).is_none();
         let ties = self.all.iter().filter(|(_, given)| is_tie(given)).count();
         let message = format!(
-            "{}: as many people say that the answer passes as that it fails, which counts as no label",
+            "{}: as many reviewers pass the answer as fail it, so it has no label",
             count(ties, "tie")
         );
         (ties > 0).then(|| Diagnostic::warning(Place::file(path), message))
@@ -200,7 +197,8 @@ pub fn label_of(opinions: &[&LabelLine]) -> Option<LabelValue> {
     together(opinions.iter().map(|one| &one.said).filter(|said| is_score(said) == kind))
 }
 
-/// How the answer came to be labelled: what one of them drew is drawn, whatever others did.
+/// How the answer was picked for labelling: sampled if one of them was sampled, whatever others
+/// did.
 pub fn pick_of(opinions: &[&LabelLine]) -> Option<LabelPick> {
     let is_drawn = opinions.iter().any(|one| one.picked == Some(LabelPick::Random));
     if is_drawn { Some(LabelPick::Random) } else { opinions.first()?.picked }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::raw_record::{RawRecord, RecordStart, string_end};
 
-/// What is written, and what it is read as: a text that is no longer but by the last byte of `null` for `NaN`.
+/// A written number and its value: a text that is no longer but by the last byte of `null` for `NaN`.
 const NUMBERS: [(&str, &str); 3] =
     [("NaN", "null"), ("Infinity", "null    "), ("-Infinity", "null     ")];
 
@@ -61,7 +61,7 @@ impl<'a> PlainJson<'a> {
     }
 }
 
-/// Whether there may be such numbers: told from bytes alone.
+/// Whether there may be such numbers, seen from bytes alone.
 pub(super) fn may_have_some(text: &str) -> bool {
     let has = |word: &str| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some();
     has("NaN") || has("Infinity")

@@ -29,7 +29,7 @@ impl<'a> RawObject<'a> {
         self.0.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 
-    /// What stands at a dotted path; at each level the longest matching key wins.
+    /// The value at a dotted path; at each level the longest matching key wins.
     pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
         let found = |end: usize| raw_at(self.get(path.get(..end)?)?, path.get(end..)?);
         path::key_ends(path).filter_map(found).last()

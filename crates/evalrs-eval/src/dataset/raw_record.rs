@@ -1,4 +1,4 @@
-//! A record as it was cut out of a dataset file: its text, where it stands, and how large and deep it may be.
+//! A record cut out of a dataset file: its text, its place, and its allowed size and depth.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub struct RecordStart {
     pub offset: usize,
     /// The number of the file, from 0.
     pub file: u32,
-    /// Whether the record was made of what stands there, and is not its text.
+    /// Whether the record was derived from the text at its place, and is not that text.
     pub is_converted: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct LineCounter {
 }
 
 impl LineCounter {
-    /// Where `offset`, no less than the last one, stands.
+    /// The place of `offset`, which is not less than the last one.
     pub(super) fn advance(&mut self, text: &str, offset: usize) -> RecordStart {
         for at in memchr::memchr_iter(b'\n', &text.as_bytes()[self.counted..offset]) {
             self.line += 1;

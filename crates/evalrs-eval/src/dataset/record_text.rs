@@ -1,4 +1,4 @@
-//! A text that mostly stands in a row, and then takes no memory of its own.
+//! A text that is mostly part of a row, and then takes no memory of its own.
 
 use std::fmt;
 use std::ops::Deref;
@@ -27,7 +27,7 @@ pub enum RecordText {
     },
 }
 
-/// A text as queries keep it: its own, or where it stands in its record. It keeps no record in memory, and says the same as
+/// A text as queries keep it: its own, or a place in its record. It keeps no record in memory, and says the same as
 /// another only where the text and its place are the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldText {
@@ -38,8 +38,7 @@ pub enum HeldText {
 }
 
 impl HeldText {
-    /// The same text, as a part of record `at` if it stands there as it is: JSON has other characters in place of line breaks and
-    /// quotes.
+    /// The same text, as a part of record `at` if it is there unescaped: JSON escapes line breaks and quotes.
     pub fn of(text: &RecordText, records: &Records, at: usize) -> Self {
         let part = || {
             let from = (text.len() >= LEAST_PART).then(|| records.find(at, text)).flatten()?;

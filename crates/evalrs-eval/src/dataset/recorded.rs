@@ -35,7 +35,7 @@ pub(super) fn recorded(
     }
     if record.recorded == NOT_RECORDED {
         let what = if fields.spec.live.is_some() {
-            "the target has not answered yet"
+            "the target was not run yet"
         } else {
             "no trajectory was recorded for this sample"
         };
@@ -50,7 +50,7 @@ pub(super) fn recorded(
     RowFields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
 }
 
-/// How what is recorded for a case tells of failed calls.
+/// How the recording of a case marks failed calls.
 pub(super) fn call_marks(fields: &RowFields<'_>, record: RowRecord<'_>) -> CallMarks {
     let of_fields = |fields: &RowFields<'_>| {
         let values = ["trajectory", "messages", "output"].into_iter();
@@ -175,7 +175,7 @@ fn not_a_trajectory(
         None => wrong,
     };
     match (fields.spec.format, problem.pointer.as_str()) {
-        (Some(_), _) => wrong.hint("`target.format` says how trajectories are read; without it the format is detected row by row"),
+        (Some(_), _) => wrong.hint("`target.format` sets the format of trajectories; without it, evalrs detects the format of each row"),
         (None, "") => {
             let path = fields.mapped(name).unwrap_or(name);
             let value = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -188,7 +188,8 @@ fn not_a_trajectory(
     }
 }
 
-/// Where the answer stands in what people have of an API: a response, its choices, one message.
+/// The place of the answer in common forms of an API's output: a response, its choices, one
+/// message.
 fn answer_in(value: &Value, path: &str) -> Option<String> {
     let answers = [
         ("/choices/0/message/content", ".choices[0].message.content", "this is an OpenAI response"),
@@ -203,11 +204,11 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
     let found = answers.into_iter().find(|(pointer, ..)| value.pointer(pointer).is_some());
     found.map(|(_, inside, what)| {
         let answer = in_braces(&format!("{path}{inside}"));
-        format!("{what}, not a list of messages: say `fields: {{output: {answer}}}`")
+        format!("{what}, not a list of messages: set `fields: {{output: {answer}}}`")
     })
 }
 
-/// Says that an output is what an API answered, in which the answer stands.
+/// Explains that an output is the response of an API, and where the answer is in it.
 fn response(fields: &RowFields<'_>, hint: String) -> RowProblem {
     let wrong =
         RowProblem::new("`output` is an object").label("expected text, or a list of messages");
@@ -219,7 +220,7 @@ fn structured(fields: &RowFields<'_>, value: &Value, path: &str) -> Option<Strin
     (fields.spec.format.is_none() && is_structured(value, path)).then(|| value.to_string())
 }
 
-/// Whether it is structured output: an object, or a list without objects, that is no trajectory.
+/// Whether it is structured output, not a trajectory: an object, or a list without objects.
 fn is_structured(value: &Value, path: &str) -> bool {
     match value {
         Value::Object(_) => trajectory::detect(value).is_none() && answer_in(value, path).is_none(),
@@ -294,21 +295,21 @@ fn nothing_recorded(fields: &RowFields<'_>) -> RowProblem {
     problem.hint(hint)
 }
 
-/// Where the answer stands in a log of requests and responses.
+/// The place of the answer in a log of requests and responses.
 fn response_hint(fields: &RowFields<'_>) -> Option<String> {
     let found = |path: &&str| fields.at_path(&format!("{path}choices[0].message")).is_some();
     let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
     let answer = in_braces(&format!("{path}choices[0].message.content"));
     Some(format!(
-        "this is an OpenAI response: say `fields: {{output: {answer}}}`, and map its `input` likewise"
+        "this is an OpenAI response: set `fields: {{output: {answer}}}`, and map its `input` likewise"
     ))
 }
 
-/// What to do with a session of Claude Code in place of a dataset.
+/// How to use a session of Claude Code, instead of as a dataset.
 pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     let value: Value = serde_json::from_str(fields.row).ok()?;
     trajectory::is_session_line(&value).then_some(
-        "this looks like a line of a Claude Code session: keep sessions in a folder, a file each, and say `dataset: {path: sessions, sample: file, fields: {id: file.stem}}`",
+        "this looks like a line of a Claude Code session: keep sessions in a folder, one file each, and set `dataset: {path: sessions, sample: file, fields: {id: file.stem}}`",
     )
 }
 

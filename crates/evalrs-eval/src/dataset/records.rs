@@ -1,4 +1,4 @@
-//! The records of a chunk: one text, and where each record stands in it.
+//! The records of a chunk: one text, and the place of each record in it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::raw_record::RecordStart;
 /// What of a text is looked for at first, in bytes.
 const BEGINNING: usize = 16;
 
-/// The records of one chunk: one text and where each record stands in it.
+/// The records of one chunk: one text and the place of each record in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Records {
     hash: u128,
@@ -72,7 +72,7 @@ impl Records {
         }
     }
 
-    /// Where a text stands in record `at`, below [`Records::len`]: its first byte there.
+    /// The place of a text in record `at`, below [`Records::len`]: its first byte there.
     pub fn find(&self, at: usize, text: &str) -> Option<u32> {
         let record = self.record(at).as_bytes();
         // To get ready for a long text takes longer than to look for its beginning, which mostly stands there once.
@@ -150,7 +150,7 @@ impl Records {
     }
 }
 
-/// Where a text stands in its record.
+/// The place of a text in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPart {
     /// The first byte.

@@ -32,7 +32,7 @@ pub struct RowId {
     pub tags: Vec<String>,
 }
 
-/// A record taken apart, of which each part is read when it is asked for.
+/// A record in parts, each read on demand.
 #[derive(Debug)]
 pub struct OpenedRow<'a> {
     fields: RowFields<'a>,
@@ -45,7 +45,7 @@ impl<'a> OpenedRow<'a> {
         Ok(Self { fields: RowFields::new(record.row, spec)?, record })
     }
 
-    /// The row as paths see it; what a target that is run has answered stands behind it.
+    /// The row as paths see it, followed by the answer of a target that is run.
     pub fn row(&self) -> Row<'a> {
         let RowRecord { row, recorded, .. } = self.record;
         let is_answered = self.fields.spec.live.is_some() && recorded != NOT_RECORDED;
@@ -98,7 +98,7 @@ impl<'a> OpenedRow<'a> {
         run_of(&self.fields, self.record)
     }
 
-    /// What the target was given; without an `input`, what the user said in the trajectory; else nothing is known.
+    /// The input of the target; without an `input`, the messages of the user in the trajectory; else unknown.
     pub fn input(&self) -> Result<Option<Input>, RowProblem> {
         match read_input(&self.fields)? {
             Some(input) => Ok(Some(input)),
@@ -118,7 +118,7 @@ impl<'a> OpenedRow<'a> {
         is_missing.then(|| no_input(&self.fields))
     }
 
-    /// Whether no answer was recorded, also where that is an empty one, about which nobody is asked.
+    /// Whether there is no recorded answer, or an empty one, for which no judge is called.
     fn lacks_answer(&self) -> bool {
         let spec = RowSpec { missing: MissingAnswer::Error, ..self.fields.spec.clone() };
         let opened = OpenedRow::new(self.record, &spec);
@@ -234,7 +234,7 @@ impl<'a> OpenedRow<'a> {
         self.fields.value(name).ok().flatten()
     }
 
-    /// What stands at a dotted path: in the row, or in what a target that is run has answered.
+    /// The value at a dotted path: in the row, or in the answer of a target that is run.
     pub fn at_path(&self, path: &str) -> Option<Value> {
         match self.fields.at_path(path) {
             Some(raw) => serde_json::from_str(raw.get()).ok(),
@@ -242,7 +242,7 @@ impl<'a> OpenedRow<'a> {
         }
     }
 
-    /// How what was recorded tells of failed calls.
+    /// How the recording marks failed calls.
     pub fn call_marks(&self) -> CallMarks {
         call_marks(&self.fields, self.record)
     }
@@ -253,7 +253,7 @@ impl<'a> OpenedRow<'a> {
     }
 }
 
-/// Whether a row may name graders: told from its text alone.
+/// Whether a row may name graders, seen from its text alone.
 pub fn may_name_graders(row: &str, spec: &RowSpec) -> bool {
     let is_mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "graders");
     is_mapped || memchr::memmem::find(row.as_bytes(), b"\"graders\"").is_some()
@@ -325,7 +325,7 @@ fn no_input(fields: &RowFields<'_>) -> RowProblem {
     let hint = session.or_else(|| fields.instead_of("input")).unwrap_or_else(|| {
         let names = fields.some_names();
         format!(
-            "the row has {names}; if one is the input, say `fields: {{input: NAME}}` in the suite"
+            "the row has {names}; if one is the input, set `fields: {{input: NAME}}` in the suite"
         )
     });
     RowProblem::new("the row has no `input`").hint(hint)
@@ -350,7 +350,7 @@ fn read_input(fields: &RowFields<'_>) -> Result<Option<Input>, RowProblem> {
     }
 }
 
-/// Without an `input`, what the user said in the trajectory.
+/// Without an `input`, the messages of the user in the trajectory.
 fn input_of(trajectory: &Trajectory) -> Option<Input> {
     let said = trajectory.messages(false).filter_map(|message| match &message.body {
         MessageBody::User(text) => Some(text.clone()),
@@ -419,7 +419,7 @@ fn ambiguous(fields: &RowFields<'_>) -> Result<(), RowProblem> {
         if let (Some(first), Some(second)) = (found.next(), found.next()) {
             let message = format!("both `{first}` and `{second}` may be the row's `{name}`");
             let problem = RowProblem::new(message)
-                .hint(format!("say which: `fields: {{{name}: {first}}}` in the suite"));
+                .hint(format!("choose one: `fields: {{{name}: {first}}}` in the suite"));
             return Err(match fields.members.get(second) {
                 Some(raw) => problem.at(fields.row, raw),
                 None => problem,

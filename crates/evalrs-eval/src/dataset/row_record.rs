@@ -11,5 +11,5 @@ pub struct RowRecord<'a> {
     pub case: usize,
 }
 
-/// What stands for the recording of a row that has none: its grades are errors, never left out.
+/// A placeholder for the recording of a row that has none: its grades are errors, never left out.
 pub const NOT_RECORDED: &str = "null";

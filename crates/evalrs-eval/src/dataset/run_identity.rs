@@ -20,7 +20,7 @@ impl RunIdentity {
         Self { trial, model: fields.text("model").ok().flatten() }
     }
 
-    /// How well a recording of the run `other` is what a row that says this asks for.
+    /// How well a recording of the run `other` matches this row.
     pub fn fit(&self, other: &Self) -> Compatibility {
         let trial = compatibility(self.trial.as_ref(), other.trial.as_ref());
         trial.min(compatibility(self.model.as_ref(), other.model.as_ref()))
@@ -48,7 +48,7 @@ pub enum Compatibility {
     No,
     /// It does not say what the row says.
     Perhaps,
-    /// It is what the row asks for.
+    /// It matches the row exactly.
     Yes,
 }
 

@@ -19,7 +19,7 @@ use super::{cells, yaml};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_model::spec::DatasetFormat;
 
-/// What is said of a file without records.
+/// The message for a file without records.
 const NO_RECORDS: &str = "the dataset has no records";
 
 /// Whether a problem is that a file has no records.
@@ -27,7 +27,8 @@ pub fn is_empty_file(problem: &Diagnostic) -> bool {
     problem.message == NO_RECORDS
 }
 
-/// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is no text.
+/// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is not
+/// text.
 pub fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
@@ -77,13 +78,13 @@ pub fn split<'a>(
     if records.is_empty() {
         let hint = match format {
             DatasetFormat::Jsonl => {
-                "write one JSON object a line: {\"input\": \"…\", \"ground_truth\": \"…\", \"output\": \"…\"}"
+                "write one JSON object per line: {\"input\": \"…\", \"ground_truth\": \"…\", \"output\": \"…\"}"
             }
             DatasetFormat::Json => {
                 "write an array of objects: [{\"input\": \"…\", \"output\": \"…\"}]"
             }
             DatasetFormat::Csv | DatasetFormat::Tsv => {
-                "write a header line such as `input,ground_truth,output` and one line a sample"
+                "write a header line such as `input,ground_truth,output` and one line per sample"
             }
             DatasetFormat::Yaml => "write a list of mappings: `- {input: …, output: …}`",
         };
@@ -143,21 +144,21 @@ fn no_lines(path: &str, text: &str) -> Option<Diagnostic> {
             return None;
         }
         (
-            "the dataset is one JSON array, not one object a line",
-            "name it .json, or say `dataset: {path: …, format: json}`",
+            "the dataset is one JSON array, not one object per line",
+            "name it .json, or set `dataset: {path: …, format: json}`",
         )
     } else if first == "{" {
         (
             "an object begins here that goes on over several lines",
-            "in a .jsonl file every object stands on one line; an array of objects is a .json file",
+            "a .jsonl file has one object per line; an array of objects is a .json file",
         )
     } else if first.starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(first).is_ok()
     {
         return None;
     } else {
         (
-            "the dataset is not one JSON object a line",
-            "comments have no place in it; a CSV file is named .csv, or say `dataset: {path: …, format: csv}`",
+            "the dataset is not one JSON object per line",
+            "it cannot have comments; name a CSV file .csv, or set `dataset: {path: …, format: csv}`",
         )
     };
     let end = from + text[from..].chars().next().map_or(0, char::len_utf8);
@@ -200,7 +201,7 @@ fn no_array(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
         let place = Place::in_text(path, text, from..from + 1);
         return Diagnostic::error(place, "the dataset is not a JSON array")
             .label("expected `[`")
-            .hint("a .json dataset is one array of objects; `records: PATH` names a list or mapping inside an object, and one object a line is `dataset: {path: …, format: jsonl}`");
+            .hint("a .json dataset is one array of objects; `records: PATH` names a list or mapping inside an object, and for one object per line, set `dataset: {path: …, format: jsonl}`");
     }
     bad_json(path, text, error)
 }

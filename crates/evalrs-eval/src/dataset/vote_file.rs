@@ -148,7 +148,7 @@ impl VoteTable {
         table
     }
 
-    /// At which place among the votes on its answer a vote stands.
+    /// The place of a vote among the votes on its answer.
     fn place(&self, judgment: &Judgment) -> Result<usize, String> {
         if let Some(who) = voter(judgment)
             && let Ok(at) = self.voters.binary_search(&who)
@@ -194,7 +194,7 @@ impl VoteTable {
     }
 }
 
-/// Who gave a vote, if that is said; with its number, from 1, if it has one.
+/// The name of the voter, if known; with its number, from 1, if it has one.
 fn voter(judgment: &Judgment) -> Option<String> {
     let who = judgment.judge.as_ref()?;
     Some(match judgment.vote {

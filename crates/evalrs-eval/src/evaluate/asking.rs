@@ -36,7 +36,7 @@ struct JudgeInput<'a> {
 }
 
 impl<'a> JudgeInput<'a> {
-    /// None if a file must be read first; a grade if the judges cannot be asked.
+    /// None if a file must be read first; a grade if the judges cannot be called.
     fn new(
         part: &CasePart<'a>,
         judge: &'a Judge,
@@ -144,8 +144,7 @@ pub(super) fn plan(
     Ok(if confirming == 0 { GradePlan::Votes(keys) } else { GradePlan::Confirmed { first, keys } })
 }
 
-/// What judges will be asked of a case once its submission is there: every ballot, with nothing in the place of the
-/// submission.
+/// The judge calls of a case once its submission is there: every ballot, with an empty submission.
 pub fn following(
     case: &Case<'_>,
     grader: &ReadyGrader,

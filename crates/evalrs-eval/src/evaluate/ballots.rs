@@ -1,4 +1,4 @@
-//! The ballots on one submission, counted: one score, and what is told of how it came about.
+//! The ballots on one submission, counted: one score, and how it came about.
 //!
 //! A *ballot* is one judgment. A *vote* is what a judge says once: one ballot, or one for each order where two
 //! submissions are compared. Votes are combined on the judges' own scale, and the result is mapped once: votes
@@ -16,7 +16,7 @@ use crate::judge::{Judge, reply};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Outcome, Usage};
 
-/// What the judges said of one submission.
+/// The verdicts of the judges on one submission.
 pub(super) struct Poll<'a> {
     judge: &'a Judge,
     votes: Vec<Vote>,
@@ -140,7 +140,8 @@ impl<'a> Poll<'a> {
         self.native().map(|native| self.judge.question().unit(native))
     }
 
-    /// The grade; `confirmed` says whether a verdict below the threshold stayed there, if that was asked.
+    /// The grade; `confirmed` is whether a verdict below the threshold was confirmed, if that was
+    /// requested.
     pub(super) fn grade(self, confirmed: Option<bool>) -> Grade {
         let mut grade = match (self.native(), &self.first_failure) {
             (Some(native), _) => self.combine(native),

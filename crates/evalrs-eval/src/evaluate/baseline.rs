@@ -117,15 +117,14 @@ impl RecordedRun {
                 .hint("`compare_to: {run: …}` names the folder of a run, or its results.jsonl")
         })?;
         if !reads_line(line.format) {
-            let message =
-                format!("this is format {}, and not one of 1 to {LINE_FORMAT}", line.format);
+            let message = format!("this is format {}, not one of 1 to {LINE_FORMAT}", line.format);
             let problem = Diagnostic::error(place(0..1), message);
             return Err(problem.hint("record the run again with this version of evalrs"));
         }
         let submissions = line.graded();
         let cases = self.samples.entry(line.sample_id).or_default();
         if cases.iter().any(|case| case.model == line.model && case.trial == line.trial) {
-            let message = "the sample stands on an earlier line, with the same model and trial";
+            let message = "an earlier line has the same sample, model and trial";
             return Err(Diagnostic::error(place(0..1), message));
         }
         cases.push(RecordedCase { model: line.model, trial: line.trial, submissions });
@@ -261,12 +260,12 @@ mod tests {
             (
                 format!("{good}\n\n{good}"),
                 3,
-                "the sample stands on an earlier line, with the same model and trial",
+                "an earlier line has the same sample, model and trial",
             ),
             (
                 good.replace("\"format\":1", "\"format\":3"),
                 1,
-                "this is format 3, and not one of 1 to 2",
+                "this is format 3, not one of 1 to 2",
             ),
             (
                 good[..20].to_owned(),

@@ -1,4 +1,5 @@
-//! What a grader is told of a case, or of one turn of it: the input, the reference answer, the rubric.
+//! The parts of a case, or of one turn of it, that a grader gets: the input, the reference answer, the
+//! rubric.
 
 use std::borrow::Cow;
 
@@ -91,7 +92,7 @@ impl CasePart<'_> {
         let why = match files(&path) {
             FileText::Text(text) => return Ok(Some(text.to_string().into())),
             FileText::Unread => return Ok(None),
-            FileText::Missing => "there is no such file".to_owned(),
+            FileText::Missing => "no such file".to_owned(),
             FileText::Unreadable(reason) => reason,
             FileText::NoText(problem) => problem.message,
         };

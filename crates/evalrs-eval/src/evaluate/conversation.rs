@@ -1,4 +1,4 @@
-//! The conversation that a live target holds with a case, and why there is no answer.
+//! The conversation of a live target about a case, and why there is no answer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::target::{TargetAction, TargetIdentity};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Failure;
 
-/// The conversation of a case; `sample` is what the target is told as its id.
+/// The conversation of a case; `sample` is the id that the target gets.
 pub fn conversation(
     record: RowRecord<'_>,
     spec: &RowSpec,
@@ -32,7 +32,7 @@ pub fn conversation(
     })
 }
 
-/// What of a row a target is handed, or its requests hold: compact JSON.
+/// The part of a row that a target gets, or that its requests contain: compact JSON.
 pub fn handed(
     record: RowRecord<'_>,
     spec: &RowSpec,
@@ -70,10 +70,10 @@ pub fn handed(
     Ok(handed.to_string())
 }
 
-/// Why there is no answer of a live target to a case.
+/// Why a live target has no answer to a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnansweredCase {
-    /// It is asked by this action.
+    /// This action is pending.
     Pending(ActionKey),
     /// It is not known yet what its program is.
     Blocked,
@@ -93,7 +93,7 @@ pub struct TargetFailure {
 }
 
 impl UnansweredCase {
-    /// A target that cannot be asked.
+    /// A target that cannot be called.
     pub fn failed(kind: &'static str, message: &str) -> Self {
         Self::Failed(Box::new(TargetFailure { kind, message: message.into(), stderr: None }))
     }

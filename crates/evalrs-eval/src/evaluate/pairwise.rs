@@ -19,11 +19,12 @@ pub(super) struct ScoredVote {
     pub native: f64,
     /// Why.
     pub rationale: String,
-    /// What was said in each order, where two submissions are compared.
+    /// The verdict in each order, where two submissions are compared.
     pub orders: Option<Orders>,
 }
 
-/// What a judge said in each order, from the view of the submission: 1.0 it wins, 0.5 neither, 0.0 it loses.
+/// The verdict of a judge in each order, from the view of the submission: 1.0 it wins, 0.5 neither, 0.0 it
+/// loses.
 pub(super) struct Orders {
     forward: f64,
     reversed: f64,
@@ -60,14 +61,14 @@ pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> S
     ScoredVote { native: orders.score(), rationale, orders: Some(orders) }
 }
 
-/// What is told of a single vote: the answer in each order, and the place it favours.
+/// The rationale of a single vote: the answer in each order, and the place it favours.
 pub(super) fn shown(orders: &[&Orders]) -> Vec<(&'static str, Value)> {
     let [orders] = orders else { return Vec::new() };
     let answers = json!({"forward": name(orders.forward), "reversed": name(orders.reversed)});
     vec![("orders", answers), ("position_bias", json!(orders.favoured()))]
 }
 
-/// What is told of several votes: how many won, how many favoured which place.
+/// The rationale of several votes: how many won, how many favoured which place.
 pub(super) fn counts(orders: &[&Orders]) -> Vec<(&'static str, Value)> {
     if orders.is_empty() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What programs of the user are handed, and the actions that call them.
+//! The inputs of programs of the user, and the actions that call them.
 //!
 //! Everything a program is handed is in its key, so nothing is that it has no business with: no row number, no time, and
 //! no trial unless its suite says that it `sees` that. A function of Python gets the id of a sample where the row has one,
@@ -35,14 +35,14 @@ pub struct ReadyExtractor {
     pub include_subagents: bool,
 }
 
-/// What a function of Python is handed to grade.
+/// The input of a Python function that grades.
 #[derive(Serialize)]
 struct FunctionInput<'a> {
     sample: SampleAndMembers<SampleInput>,
     submission: &'a str,
 }
 
-/// What every program is handed, or that with the members that this one sees, which take the place of those of their name.
+/// The input of every program, or that with the members that this one sees, which replace those of their name.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum SampleAndMembers<T> {

@@ -16,7 +16,7 @@ pub struct ReadyGrader {
     pub method: Method,
     /// Picks the reference answer out of a longer ground truth.
     pub reference: Option<ReferencePattern>,
-    /// Where the reference answer stands in the row, in place of the ground truth.
+    /// The place of the reference answer in the row, instead of the ground truth.
     pub ground_truth: Option<String>,
     /// Whether the opposite is wanted.
     pub negated: bool,

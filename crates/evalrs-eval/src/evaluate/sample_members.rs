@@ -1,4 +1,4 @@
-//! What a program is handed of a sample because its suite says so (`sees`).
+//! The parts of a sample that a program gets because its suite lists them (`sees`).
 //!
 //! All of it is in the key of the call: where `sees` is empty a row's other keys, its model and its trial change no key.
 //! Ids and trials are in no other key; a program that asks for them is called once for each.

@@ -20,9 +20,9 @@ pub enum SoughtName {
     GroundTruth,
     /// Everything that the target did.
     Trajectory,
-    /// What `{name}` in a rubric stands for.
+    /// The meaning of `{name}` in a rubric.
     Name(String),
-    /// What a name in a condition stands for: a dotted path.
+    /// The meaning of a name in a condition: a dotted path.
     Condition(String),
     /// What a metric reads: a dotted path.
     Metric(String),
@@ -121,7 +121,7 @@ fn has_trajectory(fields: &RowFields<'_>) -> bool {
         || answers.flatten().any(|answer| answer.get().starts_with(['[', '{']))
 }
 
-/// Whether `{name}` stands for something in this row.
+/// Whether `{name}` has a value in this row.
 fn stands_for(name: &str, row: &str, fields: &RowFields<'_>) -> bool {
     if let Some(path) = name.strip_prefix("row.") {
         return Row::new(row).get(path).is_some();

@@ -47,7 +47,7 @@ impl<T> Submission<T> {
 }
 
 impl HeldSubmission {
-    /// What it stands for, where `records` has the record that it is of as number `at`.
+    /// The text it refers to, where `records` has its record as number `at`.
     #[must_use]
     pub fn within(&self, records: &Arc<Records>, at: usize) -> Submission {
         self.map(&|text: &HeldText| text.within(records, at))

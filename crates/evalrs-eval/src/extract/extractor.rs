@@ -67,7 +67,7 @@ pub(super) fn without_options(
 /// Why nothing could be extracted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
-    /// There is no such extractor here.
+    /// The extractor does not exist here.
     #[error("unknown extractor `{0}`")]
     Unknown(String),
     /// The options are not those of the extractor.
@@ -99,12 +99,12 @@ impl<'a> ExtractView<'a> {
         self.trajectory.tool_calls(self.include_subagents)
     }
 
-    /// What the target said, message by message.
+    /// The texts of the target, message by message.
     pub fn said(&self) -> impl DoubleEndedIterator<Item = &'a str> + use<'a> {
         self.messages().filter_map(assistant)
     }
 
-    /// The row's own output, else what the target said last.
+    /// The row's own output, else the last message of the target.
     pub fn final_output(&self) -> &'a str {
         self.output.or_else(|| self.trajectory.final_output()).unwrap_or_default()
     }

@@ -17,7 +17,7 @@ use evalrs_base::json_path;
 pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
     id: "json_path",
     name: "JSONPath",
-    description: "What a JSONPath query finds: one text as it is, anything else as JSON.",
+    description: "The result of a JSONPath query: one text as it is, anything else as JSON.",
     options: schema::<Query>,
     compile: |config| {
         let Query { path, source } = options(config)?;
@@ -35,12 +35,12 @@ pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
 struct Query {
     /// An RFC 9535 query.
     path: String,
-    /// What is asked: the dataset row, the final output read as JSON, or the trajectory.
+    /// The value to search: the dataset row, the final output read as JSON, or the trajectory.
     #[serde(default)]
     source: QuerySource,
 }
 
-/// Whether the row is asked.
+/// Whether the row is searched.
 pub(super) fn asks_row(config: &Map<String, Value>) -> bool {
     options::<Query>(config).is_ok_and(|query| query.source == QuerySource::Row)
 }

@@ -1,4 +1,4 @@
-//! Extractors of what the target said and called, and of what it was left with.
+//! Extractors of the target's messages, calls and final state.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) const FIRST_ASSISTANT: ExtractorInfo = ExtractorInfo {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JoinedMessages {
-    /// What stands between two messages.
+    /// The separator of two messages.
     #[serde(default = "line_feed")]
     separator: String,
 }
@@ -90,7 +90,8 @@ pub(super) const TRAJECTORY: ExtractorInfo = ExtractorInfo {
 pub(super) const AFTER_MARKER: ExtractorInfo = ExtractorInfo {
     id: "after_marker",
     name: "After marker",
-    description: "What follows a marker in the newest assistant message that contains it, trimmed.",
+    description: "The text after a marker in the newest assistant message that contains it, \
+                  trimmed.",
     options: schema::<AfterMarker>,
     compile: |config| {
         with_options(config, |options: &AfterMarker, from| {
@@ -120,7 +121,7 @@ impl AfterMarker {
     }
 }
 
-/// What the target said in its last turn.
+/// The messages of the target in its last turn.
 fn last_turn<'a>(from: &ExtractView<'a>) -> Vec<&'a str> {
     let last = from.trajectory.turns.last().map_or(&[][..], |turn| &turn.messages);
     let seen = last.iter().filter(|message| from.include_subagents || !message.subagent);
@@ -152,14 +153,14 @@ pub(super) const TOOL_ARGUMENTS: ExtractorInfo = ExtractorInfo {
 pub(super) const TOOL_OUTPUT: ExtractorInfo = ExtractorInfo {
     id: "tool_output",
     name: "Tool output",
-    description: "What the first call of a tool returned.",
+    description: "The result of the first call of a tool.",
     options: schema::<OneTool>,
     compile: |config| {
         with_options(config, |tool: &OneTool, from| tool_output(from, &tool.tool_name))
     },
 };
 
-/// What the first call of a tool returned. Formats without call ids pair calls and returns in order.
+/// The result of the first call of a tool. Formats without call ids pair calls and returns in order.
 fn tool_output(from: &ExtractView<'_>, tool_name: &str) -> String {
     let mut calls = from.tool_calls().enumerate();
     let Some((index, call)) = calls.find(|(_, call)| call.name == tool_name) else {
@@ -180,7 +181,7 @@ fn tool_output(from: &ExtractView<'_>, tool_name: &str) -> String {
 pub(super) const MEMORY_BLOCK: ExtractorInfo = ExtractorInfo {
     id: "memory_block",
     name: "Memory block",
-    description: "The value of a memory block in the state the agent was left in.",
+    description: "The value of a memory block in the final state of the agent.",
     options: schema::<MemoryBlock>,
     compile: |config| {
         let MemoryBlock { block_label } = options(config)?;

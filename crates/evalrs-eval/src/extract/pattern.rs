@@ -19,7 +19,7 @@ use evalrs_model::spec::OptionProblem;
 pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
     id: "pattern",
     name: "Pattern",
-    description: "What a pattern matches in the newest assistant message that matches it.",
+    description: "The match of a pattern in the newest assistant message that matches it.",
     options: schema::<PatternOptions>,
     compile: |config| {
         let pattern = PatternExtractor::new(config)?;

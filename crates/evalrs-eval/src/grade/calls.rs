@@ -1,4 +1,4 @@
-//! Graders of what the target called, not of what it said.
+//! Graders of the target's calls, not of its messages.
 //!
 //! Calls are compared as data: the text of the arguments is parsed, because the order of keys and the
 //! spacing mean nothing. Arguments that are not JSON are equal to nothing.
@@ -149,9 +149,9 @@ struct ToolCallsMatch {
     mode: Option<Mode>,
     /// The score, where it is more than whether the calls match: calls are paired with expected ones in any order.
     score: Option<CallScore>,
-    /// How calls are written in the submission, which then is read in place of the trajectory.
+    /// How calls are written in the submission, which then is read instead of the trajectory.
     written: Option<CallSyntax>,
-    /// A Python pattern that finds calls in the submission, which then is read in place of the trajectory: its groups
+    /// A Python pattern that finds calls in the submission, which then is read instead of the trajectory: its groups
     /// `name` and `arguments`, else its first two.
     #[schemars(length(min = 1))]
     pattern: Option<String>,

@@ -24,10 +24,10 @@ pub(super) const EQUALS_FIELD: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EqualsField {
-    /// Where the field stands in the row: a dotted path.
+    /// The field of the row: a dotted path.
     #[schemars(length(min = 1))]
     path: String,
-    /// Where the field stands that it is compared with; without it the submission is.
+    /// The field to compare it with; without it the submission is compared.
     #[serde(default)]
     #[schemars(length(min = 1))]
     other: Option<String>,
@@ -82,7 +82,7 @@ pub(super) fn without_row(path: &str) -> &str {
     path.strip_prefix("row.").unwrap_or(path)
 }
 
-/// What stands at `path` of the row, or the grade where nothing does.
+/// The value at `path` of the row, or the grade if there is none.
 fn field(subject: &Subject<'_>, path: &str) -> Result<Value, Grade> {
     let found = subject.row.get(path).filter(|value| !value.is_null());
     found.ok_or_else(|| Grade::failed("no_field", format!("the row has no `{path}`")))

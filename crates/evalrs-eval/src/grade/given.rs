@@ -1,4 +1,4 @@
-//! References that a suite gives once for all rows, in place of those of the rows.
+//! References that a suite gives once for all rows, instead of those of the rows.
 
 use std::borrow::Cow;
 

@@ -33,11 +33,11 @@ pub struct GraderInfo {
     pub needs_ground_truth: bool,
     /// Whether a ground truth that is a list means more to it than the list's JSON text.
     pub takes_lists: bool,
-    /// The options that give it a reference in place of the ground truth.
+    /// The options that give it a reference instead of the ground truth.
     pub given_by: &'static [&'static str],
     /// Whether it looks at the trajectory, and not at the submission.
     pub reads_trajectory: bool,
-    /// The options with which it looks at the submission in place of the trajectory.
+    /// The options with which it looks at the submission instead of the trajectory.
     pub reads_text_if: &'static [&'static str],
     /// Whether it may look at the row, whatever its options, and not at the submission.
     pub reads_row: bool,
@@ -73,7 +73,7 @@ pub(super) trait GraderOptions:
 /// A grader, or everything that is wrong with its options.
 pub(super) type CompiledGrader = Result<ToolGrader, Vec<OptionProblem>>;
 
-/// A grade, or the grade to give because the question could not even be asked.
+/// A grade, or the grade to give because it could not be computed.
 pub(super) type GradeResult = Result<Grade, Grade>;
 
 impl GraderInfo {
@@ -155,7 +155,7 @@ impl ToolGrader {
         (self.0)(subject).unwrap_or_else(|early| early)
     }
 
-    /// The opposite of that; where the question cannot be asked, so cannot its opposite.
+    /// The opposite of that; where it cannot be computed, neither can its opposite.
     pub fn opposite(&self, subject: &Subject<'_>) -> Grade {
         (self.0)(subject).map_or_else(|early| early, Grade::negated)
     }
@@ -217,7 +217,7 @@ pub struct Subject<'a> {
     pub include_subagents: bool,
     /// What a file of votes has on the answer; none where the grader reads none, or nobody voted.
     pub votes: Option<&'a GivenVotes>,
-    /// What the conversation of a target that is run cost, where the grader asks for it.
+    /// The cost of the conversation of a target that is run, if the grader needs it.
     pub cost: Option<&'a ConversationCost>,
 }
 

@@ -84,7 +84,7 @@ impl JsonMatch {
         }))
     }
 
-    /// The first place where `found` is not `expected`, and what stands there.
+    /// The first place where `found` differs from `expected`, and its value.
     pub(super) fn difference(&self, expected: &Value, found: &Value) -> Option<String> {
         let mut path = String::new();
         let (expected, found) = self.differ(expected, found, &mut path)?;
@@ -150,7 +150,7 @@ impl JsonMatch {
 pub(super) const IS_JSON: GraderInfo = GraderInfo {
     id: "is_json",
     name: "Is JSON",
-    description: "The submission is JSON; `json_schema` says what it is to hold.",
+    description: "The submission is JSON; `json_schema` checks its content.",
     ..GraderInfo::of::<IsJson>()
 };
 
@@ -185,7 +185,7 @@ pub(super) fn parse_as(text: &str, whole: bool) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(of_block)
 }
 
-/// What stands in the last pair of Markdown fences, without the line of the opening one.
+/// The text in the last pair of Markdown fences, without the line of the opening one.
 fn last_block(text: &str) -> Option<&str> {
     let close = text.rfind("```")?;
     let before = text.get(..close)?;

@@ -6,8 +6,7 @@ use std::hash::Hash;
 /// Most cells of the tables of one grade: two texts of 14,000 items, about half a second.
 const MAX_CELLS: usize = 200_000_000;
 
-/// What of two lists is left without what both begin and end with, if a table of the rest is small enough to be one of so
-/// many.
+/// The rest of two lists without their common beginning and end, if a table of the rest is small enough.
 pub(crate) fn differing<'a, T: PartialEq>(
     left: &'a [T],
     right: &'a [T],
@@ -58,7 +57,7 @@ impl<'a, T> IntoIterator for &'a Items<'_, T> {
     }
 }
 
-/// How often each run of `n` neighbours stands in a list.
+/// How often each run of `n` neighbours occurs in a list.
 pub(crate) fn n_grams<T: Eq + Hash>(items: &[T], n: usize) -> HashMap<&[T], usize> {
     let mut counts = HashMap::new();
     for gram in items.windows(n) {

@@ -46,7 +46,7 @@ enum LengthUnit {
     /// Code points.
     #[default]
     Characters,
-    /// What stands between white space.
+    /// The texts between white space.
     Words,
     /// Lines that are not blank.
     Lines,
@@ -85,7 +85,7 @@ impl GraderOptions for Length {
 pub(super) const MAX_TURNS: GraderInfo = GraderInfo {
     id: "max_turns",
     name: "Most turns",
-    description: "The conversation took no more turns than allowed: messages of the user, each with all that followed it.",
+    description: "The conversation took no more turns than allowed: a turn is a message of the user with everything after it.",
     reads_trajectory: true,
     ..GraderInfo::of::<MaxTurns>()
 };
@@ -117,7 +117,7 @@ pub(super) const COMPARE: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Compare {
-    /// Where the number stands in the row: a dotted path.
+    /// The number in the row: a dotted path.
     #[schemars(length(min = 1))]
     path: String,
     /// How it is compared.

@@ -128,7 +128,8 @@ pub fn find(name: &str) -> Option<&'static GraderInfo> {
     GRADERS.iter().find(|info| info.is_called(name))
 }
 
-/// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
+/// Reads the options of the grader that `spec` names, or reports everything that is wrong with
+/// them.
 pub fn compile(spec: &ToolSpec) -> CompiledGrader {
     let name = &spec.function;
     if let Some(info) = find(name) {
@@ -142,7 +143,7 @@ pub fn compile(spec: &ToolSpec) -> CompiledGrader {
         None => {
             let meant = suggest(name, GRADERS.iter().map(|info| info.id));
             let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
-            (format!("there is no grader `{name}`"), hint)
+            (format!("unknown grader `{name}`"), hint)
         }
     };
     Err(vec![OptionProblem { at: Vec::new(), message, hint }])

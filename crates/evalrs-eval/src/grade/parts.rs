@@ -79,14 +79,14 @@ impl Affix {
 pub(super) const CONTAINS_ANY: GraderInfo = GraderInfo {
     id: "contains_any",
     name: "Contains any",
-    description: "One of several texts stands somewhere in the submission, by default whatever the case.",
+    description: "The submission contains one of several texts, by default in any case.",
     ..GraderInfo::of::<AnyText>().with_references()
 };
 
 pub(super) const CONTAINS_ALL: GraderInfo = GraderInfo {
     id: "contains_all",
     name: "Contains all",
-    description: "Several texts stand somewhere in the submission, by default whatever the case.",
+    description: "The submission contains several texts, by default in any case.",
     scoring: "1.0 if all are there; with `partial: true` the share of those that are",
     ..GraderInfo::of::<AllTexts>().with_references()
 };

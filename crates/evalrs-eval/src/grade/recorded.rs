@@ -17,9 +17,9 @@ use evalrs_model::spec::{OptionProblem, Scale, ToolSpec};
 pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
     id: "recorded_score",
     name: "Recorded score",
-    description: "Takes over a score that the row already carries.",
+    description: "Uses a score that the row already has.",
     reads_row: true,
-    scoring: "the recorded score, or what `map` makes of it, mapped to 0.0 to 1.0 if it has a scale",
+    scoring: "the recorded score, or its value in `map`, mapped to 0.0 to 1.0 if it has a scale",
     ..GraderInfo::of::<RecordedScore>()
 };
 
@@ -30,7 +30,7 @@ const SHOWN_VALUES: usize = 12;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RecordedScore {
-    /// Where the score stands in the row: a dotted path. Of a row with several outputs there may be one for each: a mapping by
+    /// The score in the row: a dotted path. Of a row with several outputs there may be one for each: a mapping by
     /// model, or a list in their order.
     #[schemars(length(min = 1))]
     path: String,
@@ -41,7 +41,7 @@ struct RecordedScore {
     /// error.
     #[serde(default)]
     map: Option<BTreeMap<String, f64>>,
-    /// Where the row says whether it passed: then that decides in place of the threshold. A row that says nothing there is left
+    /// Whether it passed, by a field of the row: that decides instead of the threshold. A row that says nothing there is left
     /// to the threshold.
     #[serde(default)]
     #[schemars(length(min = 1))]

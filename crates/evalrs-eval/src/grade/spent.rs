@@ -39,7 +39,8 @@ pub(super) const NO_NUMBER: &str = "no_number";
 pub(super) const MAX_LATENCY: GraderInfo = GraderInfo {
     id: "max_latency",
     name: "Most time",
-    description: "The answer took no longer than allowed, as the row or the trajectory says.",
+    description: "The answer took no longer than allowed, by the time in the row or the \
+                  trajectory.",
     reads_row: true,
     reads_totals: true,
     ..GraderInfo::of::<MaxLatency>()
@@ -63,11 +64,11 @@ struct MaxLatency {
     /// The longest time that is allowed, in milliseconds.
     #[schemars(range(min = 0))]
     max_ms: f64,
-    /// Where the time stands in the row: a dotted path; without it `duration_ms`, `latency_ms` and the like.
+    /// The time in the row: a dotted path; without it `duration_ms`, `latency_ms` and the like.
     #[serde(default)]
     #[schemars(length(min = 1))]
     path: Option<String>,
-    /// The unit of what stands there; not needed where the name ends with `_ms`, `Ms` or `_seconds`.
+    /// The unit of that number; not needed if the name ends with `_ms`, `Ms` or `_seconds`.
     #[serde(default)]
     unit: Option<TimeUnit>,
 }
@@ -92,9 +93,9 @@ impl GraderOptions for MaxLatency {
     fn problems(&self) -> Vec<OptionProblem> {
         let named = self.path.as_deref().and_then(TimeUnit::of_name);
         let wrong = match (&self.path, self.unit) {
-            (None, Some(_)) => "`unit` says in which unit the number at `path` is: give both",
+            (None, Some(_)) => "`unit` is the unit of the number at `path`: set both",
             (Some(_), None) if named.is_none() => {
-                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must say `ms` or `seconds`"
+                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must be `ms` or `seconds`"
             }
             _ => return Vec::new(),
         };
@@ -128,7 +129,7 @@ fn latency(subject: &Subject<'_>) -> Result<f64, Grade> {
     Err(Grade::failed(NO_NUMBER, why))
 }
 
-/// Whether something stands at `path` of the row.
+/// Whether the row has a value at `path`.
 fn has(subject: &Subject<'_>, path: &str) -> bool {
     subject.row.get(path).is_some_and(|value| !value.is_null())
 }
@@ -136,7 +137,7 @@ fn has(subject: &Subject<'_>, path: &str) -> bool {
 pub(super) const MAX_COST: GraderInfo = GraderInfo {
     id: "max_cost",
     name: "Most money",
-    description: "The answer cost no more US dollars than allowed, as the row, the trajectory or the conversation says.",
+    description: "The answer cost no more US dollars than allowed, by the cost in the row, the trajectory or the conversation.",
     reads_row: true,
     reads_totals: true,
     ..GraderInfo::of::<MaxCost>()
@@ -149,7 +150,7 @@ struct MaxCost {
     /// The most that is allowed, in US dollars.
     #[schemars(range(min = 0))]
     max_usd: f64,
-    /// Where the cost stands in the row, in US dollars: a dotted path; without it `cost`, `total_cost_usd` and the like.
+    /// The cost in the row, in US dollars: a dotted path; without it `cost`, `total_cost_usd` and the like.
     #[serde(default)]
     #[schemars(length(min = 1))]
     path: Option<String>,

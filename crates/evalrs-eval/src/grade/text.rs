@@ -74,7 +74,7 @@ fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
 pub(super) const CONTAINS: GraderInfo = GraderInfo {
     id: "contains",
     name: "Contains",
-    description: "The ground truth stands somewhere in the submission, whatever the case.",
+    description: "The submission contains the ground truth, in any case.",
     needs_ground_truth: true,
     given_by: &["value"],
     ..GraderInfo::new::<ComparedText>(|config| with_options(config, contains))

@@ -24,7 +24,7 @@ const SHOWN_NAMES: usize = 5;
 pub(super) const TOOL_CALLED: GraderInfo = GraderInfo {
     id: "tool_called",
     name: "Tool called",
-    description: "The target called a tool, or each of several, as often as wanted.",
+    description: "The target called a tool, or each of several, as often as required.",
     reads_trajectory: true,
     ..GraderInfo::new::<ToolCalled>(|config| {
         let wanted = WantedCalls::new(options::read(config)?)?;

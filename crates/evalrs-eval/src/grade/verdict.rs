@@ -43,7 +43,7 @@ pub const EMPTY_SUBMISSION: &str = "Empty submission - extractor found no conten
 /// What a trajectory was when there was nothing to grade.
 pub(crate) const EMPTY_TRAJECTORY: &str = "Empty trajectory - agent produced no messages";
 
-/// Whether such a rationale stands in a text, among other words.
+/// Whether such a rationale is in a text, among other words.
 pub fn speaks_of_nothing(text: &str) -> bool {
     // Hardly any text has the word that both begin with.
     memchr::memmem::find(text.as_bytes(), b"Empty").is_some()
@@ -101,7 +101,7 @@ impl Grade {
         self
     }
 
-    /// Whether it is that of a submission which is empty, about which nobody is asked.
+    /// Whether it is that of an empty submission, for which no judge is called.
     pub fn is_of_empty_submission(&self) -> bool {
         self.error.is_none() && self.rationale == EMPTY_SUBMISSION
     }

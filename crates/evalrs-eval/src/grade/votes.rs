@@ -1,4 +1,4 @@
-//! The grader of votes that people or others gave: it combines what is there, and never asks anybody.
+//! The grader of recorded votes: it combines them, and never calls a judge.
 //!
 //! Votes stand in fields of the row, or in a file of their own, which whoever plans has read. A vote of another answer
 //! than the one that is graded does not count: nobody knows what that voter would say now.
@@ -35,7 +35,7 @@ const SHOWN_VOTES: usize = 12;
 pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
     id: ID,
     name: "Recorded votes",
-    description: "Combines votes that people or others gave, and asks nobody.",
+    description: "Combines recorded votes of reviewers or other tools; calls no judge.",
     reads_row: true,
     scoring: "the votes combined, mapped to 0.0 to 1.0 if they have a scale",
     ..GraderInfo::of::<RecordedVotes>()
@@ -55,7 +55,8 @@ struct RecordedVotes {
     /// Where the rows of the file have id, model, trial, judge, vote, score and rationale.
     #[serde(default)]
     fields: Option<BTreeMap<String, OneOrMany>>,
-    /// The scores that values stand for; `error` is no score. Others are numbers.
+    /// The score of each written value; `error` for a value that is not a score. Others are
+    /// numbers.
     #[serde(default)]
     map: Option<BTreeMap<String, MappedVote>>,
     /// The range they were given in; without it 0 to 1.

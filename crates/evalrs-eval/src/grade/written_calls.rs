@@ -198,7 +198,7 @@ impl PythonReader<'_> {
         }
     }
 
-    /// What stands behind a bracket up to the one at the `end`, with commas between.
+    /// The items behind a bracket up to the one at the `end`, with commas between.
     fn items<T>(&mut self, end: char, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         self.rest = self.rest.get(1..)?;
         let mut items = Vec::new();

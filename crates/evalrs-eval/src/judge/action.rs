@@ -1,4 +1,4 @@
-//! The action that asks a judge: everything that its answer depends on.
+//! The action that calls a judge: everything that its answer depends on.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,17 +34,17 @@ pub struct JudgeAction {
     pub top_p: Option<f64>,
     /// Further members of the request, compact JSON with sorted keys; empty for none.
     pub extra_body: String,
-    /// Further headers that are no secret, sorted, one `name: value` a line; empty for none.
+    /// Further headers that are not secret, sorted, one `name: value` a line; empty for none.
     pub headers: String,
-    /// How the shape of the reply is asked for.
+    /// How the shape of the reply is requested.
     pub response_format: ReplyFormat,
-    /// What is asked.
+    /// The question.
     pub question: Question,
     /// Which of the independent judgments it is, from 0.
     pub vote: u32,
-    /// The agent that is asked, where it is one.
+    /// The agent that is called, if it is one.
     pub agent: Option<Box<JudgeAgent>>,
-    /// The command that is asked, where it is one.
+    /// The command that is called, if it is one.
     pub program: Option<Box<JudgeProgram>>,
 }
 
@@ -89,7 +89,7 @@ pub struct JudgeAgent {
     pub file: String,
     /// The tool that it calls with its verdict.
     pub tool: String,
-    /// The model that it gets in place of its own.
+    /// The model that it gets instead of its own.
     pub model: Option<String>,
 }
 

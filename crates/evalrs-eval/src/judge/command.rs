@@ -1,4 +1,4 @@
-//! What a judge that is a command is told: the prompt as one text, on its standard input or among its words.
+//! The input of a judge that is a command: the prompt as one text, on its standard input or among its words.
 //!
 //! It is what models are sent in two messages, so that any command line of an agent can be a judge: the system message, an
 //! empty line, the user message. What it prints is read as the reply of a model.
@@ -9,10 +9,10 @@ use super::JudgeAction;
 use evalrs_model::outcome::{RejectedReply, quoted};
 use evalrs_model::spec::ProgramSpec;
 
-/// What stands for the provider in the keys of commands.
+/// The name of the provider in the keys of commands.
 pub const PROVIDER: &str = "command";
 
-/// What stands for the prompt among the words of a command.
+/// The placeholder of the prompt among the words of a command.
 const PROMPT: &str = "{prompt}";
 /// The most bytes of one word; systems take no longer ones.
 const MOST_WORD: usize = (128 << 10) - 1;
@@ -21,7 +21,7 @@ const MOST_NAME: usize = 60;
 /// The characters of a reply that was no verdict that a command is reminded of.
 const MOST_REMINDER: usize = 2_000;
 
-/// What a command is handed.
+/// The input of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandInput {
     /// The words after its name.
@@ -52,7 +52,7 @@ pub fn prompt(action: &JudgeAction, rejected: &[RejectedReply]) -> String {
     prompt + "\n"
 }
 
-/// What a command with these `words` after its name is handed. An error says why the prompt cannot be one of them.
+/// The input of a command with these `words` after its name. An error says why the prompt cannot be one of them.
 pub fn input(words: &[String], prompt: String) -> Result<CommandInput, String> {
     if !words.iter().any(|word| word.contains(PROMPT)) {
         return Ok(CommandInput { arguments: words.to_vec(), stdin: prompt });

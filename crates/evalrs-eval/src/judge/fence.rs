@@ -27,7 +27,7 @@ const TAG_BYTES: usize = 6;
 /// What a text is, as its fence says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FenceName {
-    /// What the agent was asked.
+    /// The input of the agent.
     Input,
     /// What it answered.
     Submission,
@@ -59,7 +59,8 @@ impl FenceName {
         }
     }
 
-    /// Whether whoever wants a good verdict may have written the text: a judge that quotes a verdict of it gives none.
+    /// Whether someone who wants a good verdict may have written the text: a judge that quotes a verdict of it gives
+    /// none.
     fn may_be_quoted(self) -> bool {
         !matches!(self, Self::GroundTruth | Self::Variable)
     }
@@ -79,7 +80,7 @@ pub(super) enum MessagePiece<'a> {
 pub(super) struct PlacedText<'a> {
     pub name: FenceName,
     pub text: Cow<'a, str>,
-    /// Whether it stands between tags.
+    /// Whether it is between tags.
     pub is_fenced: bool,
 }
 

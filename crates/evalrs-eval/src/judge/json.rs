@@ -1,4 +1,4 @@
-//! Reads the JSON of servers and models, which is written with less care than that of people.
+//! Reads the JSON of servers and models, which is less strict than that of people.
 //!
 //! A byte-order mark, bytes that are not UTF-8 and halves of surrogate pairs are forgiven: what was paid for is not thrown
 //! away for a character.

@@ -1,4 +1,4 @@
-//! Judges: what a rubric grader asks and how its reply becomes a grade.
+//! Judges: the question of a rubric grader and how its reply becomes a grade.
 //!
 //! Pure. `template` renders a rubric, in which `fence` sets the texts of others apart; this file makes it an action,
 //! `provider` writes it in the words of an API and reads what came, `reply` finds the verdict in that (`json` reads what is
@@ -32,17 +32,17 @@ use question::{Order, Question};
 pub use request_url::{percent_decoded, secret_parameters, without_secrets};
 use template::{JudgeMessage, MessageKind, Placeholders};
 
-/// A rubric grader as a run uses it: the suite's rubric and who is asked where.
+/// A rubric grader as a run uses it: the suite's rubric and the endpoint of each judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judge {
-    /// What the suite says.
+    /// The suite's setting.
     pub rubric: RubricSpec,
-    /// Where each judge of the rubric is asked, in their order.
+    /// The endpoint of each judge of the rubric, in their order.
     pub seats: Vec<JudgeEndpoint>,
     question: Question,
 }
 
-/// One judge of a rubric grader, and where it is asked.
+/// One judge of a rubric grader, and its endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeEndpoint {
     /// Where requests go.
@@ -76,7 +76,7 @@ pub(crate) type ModelNames = [&'static str; 9];
 pub type BaseUrls<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Judge {
-    /// The judges of `rubric`, each asked at the suite's base URL, else the environment's, else its provider's own.
+    /// The judges of `rubric`, each at the suite's base URL, else the environment's, else its provider's own.
     pub fn new(rubric: RubricSpec, environment: BaseUrls<'_>) -> Self {
         Self::with_programs(rubric, environment, &[])
     }
@@ -99,7 +99,7 @@ impl Judge {
         Self { seats: seats.collect(), question, rubric }
     }
 
-    /// What the judges are asked.
+    /// The question for the judges.
     pub fn question(&self) -> Question {
         self.question
     }
@@ -138,7 +138,8 @@ impl Judge {
         Ballot { judge: (cast / votes) as usize, vote: first + cast % votes, order }
     }
 
-    /// What the ballot `at` asks on what `placeholders` hold; `template` is the rubric's text.
+    /// The question of the ballot `at` with the values of `placeholders`; `template` is the
+    /// rubric's text.
     pub fn asked(
         &self,
         template: &str,
@@ -148,7 +149,7 @@ impl Judge {
         self.asked_by(at, |kind| template::message(template, placeholders, kind))
     }
 
-    /// What the ballot `at` asked in the words of key version 2.
+    /// The question of the ballot `at` in the words of key version 2.
     pub(crate) fn asked_before(
         &self,
         template: &str,
@@ -170,14 +171,14 @@ impl Judge {
         Some(AskedBallot { seat, message: message(kind), vote })
     }
 
-    /// What is asked where a text is embedded.
+    /// The request that embeds a text.
     pub(crate) fn embedded(&self, text: &str) -> Option<AskedBallot<'_>> {
         let message = JudgeMessage { user: text.to_owned(), ..JudgeMessage::default() };
         Some(AskedBallot { seat: self.seats.first()?, message, vote: 0 })
     }
 }
 
-/// What a judge is asked in one ballot.
+/// The question for a judge in one ballot.
 #[derive(Debug)]
 pub struct AskedBallot<'a> {
     seat: &'a JudgeEndpoint,
@@ -186,7 +187,7 @@ pub struct AskedBallot<'a> {
 }
 
 impl AskedBallot<'_> {
-    /// The action that asks it.
+    /// The action that calls it.
     pub fn action(self) -> JudgeAction {
         let Self { seat, message: JudgeMessage { system, user, quotable }, vote } = self;
         JudgeAction { system, user, quotable, vote, ..seat.blank.clone() }
@@ -210,7 +211,7 @@ impl JudgeEndpoint {
         shared
     }
 
-    /// Where a model is asked that judges nothing: that of a target, or one that answers for its user.
+    /// The endpoint of a model that does not judge: that of a target, or one that simulates its user.
     pub fn of_model(spec: &JudgeSpec, environment: BaseUrls<'_>) -> Self {
         Self::new(spec, Question::Score(Scale::UNIT), None, environment)
     }
@@ -299,7 +300,7 @@ fn without_version(url: &str, version: &str) -> String {
     }
 }
 
-/// The headers that are no secret, as one text.
+/// The headers that are not secret, as one text.
 pub(crate) fn open_headers(headers: &[HeaderSpec]) -> String {
     let mut open: Vec<String> = headers
         .iter()

@@ -1,4 +1,4 @@
-//! What a judge is asked, and the shape of the reply that is wanted.
+//! The question for a judge, and the shape of the reply.
 //!
 //! The shape is said three times: in words to every model, as a JSON schema to endpoints that take one, and by
 //! [`super::reply`], which believes nothing else. All three are made here.
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use evalrs_model::spec::{ReplyFormat, Scale};
 
-/// What a judge is asked.
+/// The question for a judge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Question {
     /// How good is the submission?
@@ -21,7 +21,7 @@ pub enum Question {
     },
 }
 
-/// The order in which two submissions are shown to a judge: judges favour places, so both are asked.
+/// The order in which a judge sees two submissions: judges favour places, so both orders are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The submission first. Also where there is only one.
@@ -42,7 +42,7 @@ pub enum ReplyShape {
 }
 
 impl ReplyShape {
-    /// The `response_format` that asks for it.
+    /// The `response_format` that requests it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Schema => ReplyFormat::JsonSchema.name(),
@@ -56,7 +56,7 @@ impl ReplyShape {
 pub const WINNERS: [&str; 3] = ["A", "B", "tie"];
 
 impl Question {
-    /// In how many orders it is asked.
+    /// The number of orders that are judged.
     pub fn orders(self) -> u32 {
         match self {
             Self::Score(_) => 1,
@@ -88,7 +88,7 @@ impl Question {
         }
     }
 
-    /// What a judge is told whose reply was no verdict.
+    /// The message to a judge whose reply was not a verdict.
     pub fn correction(self, fault: &str) -> String {
         let shape = self.shape();
         format!("That is no valid verdict: {fault}. Reply again with one JSON object: {shape}.")

@@ -33,7 +33,7 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
     read_beside(text, question, &[])
 }
 
-/// The verdict in `text`, or what is wrong with it as a sentence that can be told to the judge. `quotable` are the texts
+/// The verdict in `text`, or its fault as a sentence that can be sent to the judge. `quotable` are the texts
 /// that the judge was shown and may quote.
 pub fn read_beside(text: &str, question: Question, quotable: &[&str]) -> Result<Verdict, String> {
     let answer = match question {
@@ -140,7 +140,7 @@ fn object_in(text: &str, answer: &str, quotable: &[&str]) -> Result<Map<String, 
     Ok(found.object)
 }
 
-/// Says whether an object stands in a text that the judge may quote. Of one without reasons its one member is enough: a
+/// Tells whether a text that the judge may quote contains an object. Of one without reasons its one member is enough: a
 /// judge may quote a part.
 fn check_quotes(text: &str, object: &Map<String, Value>, quotable: &[&str]) -> Result<(), String> {
     let verdict = bare(text);
@@ -215,7 +215,7 @@ impl FoundObject<'_> {
 /// How many braces of a reply may begin no object: each is read up to where that is clear.
 const MOST_BRACES: usize = 4096;
 
-/// The one object of a text that has an `answer`; what stands inside of an object is not looked at.
+/// The one object of a text that has an `answer`; the inside of an object is not searched.
 fn only_object<'a>(text: &'a str, answer: &str) -> Result<Option<FoundObject<'a>>, String> {
     let mut found = None;
     let mut end = 0;
@@ -259,7 +259,7 @@ static WINNER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Whether a text says an answer other than `said`, as a pattern finds it.
+/// Whether a text has an answer other than `said`, as a pattern finds it.
 fn mentions_other(text: &str, mentions: Option<&Regex>, said: Option<&Value>) -> bool {
     let said = said.map(as_text).unwrap_or_default();
     let said = said.trim();
@@ -294,8 +294,8 @@ fn bare(text: &str) -> String {
     bare
 }
 
-/// What an escape stands for, if it is no blank; `rest` begins behind its backslash. Texts that are put in as JSON escape
-/// twice.
+/// The character of an escape, if it is not a blank; `rest` begins behind its backslash. Texts that are put in as JSON
+/// escape twice.
 fn escaped(rest: &mut std::str::Chars<'_>) -> Option<char> {
     // All backslashes at once: a text may hold nothing else.
     let behind = rest.as_str().trim_start_matches('\\');

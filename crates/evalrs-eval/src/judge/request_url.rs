@@ -45,7 +45,7 @@ const SECRET_PARAMETERS: [&str; 10] = [
     "subscription_key",
     "access_key",
 ];
-/// The same, also where something and a `_` stands before them.
+/// The same, also if something and a `_` are before them.
 const SECRET_ENDINGS: [&str; 7] =
     ["api_key", "token", "secret", "password", "credential", "credentials", "signature"];
 

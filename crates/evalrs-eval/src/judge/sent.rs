@@ -14,9 +14,9 @@ use evalrs_model::outcome::{JudgeExchange, RejectedReply};
 /// A request without what is secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenRequest {
-    /// What follows the base URL; none of what is no HTTP.
+    /// The part after the base URL; none for other calls than HTTP.
     pub path: Option<String>,
-    /// The body; of a command its words and its standard input, of an agent what it was told.
+    /// The body; of a command its words and its standard input, of an agent its messages.
     pub body: Value,
 }
 
@@ -29,7 +29,7 @@ pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<O
     (0..=rejected.len()).map(|count| request(action, shape, &rejected[..count])).collect()
 }
 
-/// The headers of a request that are no secret, a line each.
+/// The headers of a request that are not secret, a line each.
 pub fn open_headers(action: &JudgeAction) -> Vec<String> {
     let fixed = provider::info(&action.provider).map(|info| info.headers).unwrap_or_default();
     let fixed = fixed.iter().map(|(name, value)| format!("{name}: {value}"));

@@ -32,7 +32,7 @@ pub struct Placeholders<'a> {
     pub row: Row<'a>,
 }
 
-/// A template cut at its placeholders: what stands before each, and the placeholder with its braces.
+/// A template cut at its placeholders: the text before each, and the placeholder with its braces.
 pub(crate) fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = template;
     std::iter::from_fn(move || {
@@ -84,7 +84,7 @@ struct ShownParts<'a> {
 }
 
 impl<'a> ShownParts<'a> {
-    /// What the placeholder `name` stands for, if it stands for anything.
+    /// The value of the placeholder `name`, if it has one.
     fn value(&self, name: &str) -> Option<MessagePiece<'a>> {
         let placeholders = self.placeholders;
         let (fence, text) = match (name, self.pair) {
@@ -114,8 +114,8 @@ impl<'a> ShownParts<'a> {
         [own(words), self.value(name), own("\n\n")].into_iter().flatten()
     }
 
-    /// Everything that is judged, for a rubric that does not say where it stands: what many rubrics are asked about one
-    /// sample begins alike, so that providers can keep it.
+    /// Everything that is judged, for a rubric that does not place it: prompts of many rubrics about one sample begin
+    /// alike, so that providers can cache it.
     fn material(&self) -> Vec<MessagePiece<'a>> {
         let mut all: Vec<_> = self.paragraph("The agent was asked:\n\n", "input").collect();
         if self.placeholders.ground_truth.is_some_and(|text| !text.is_empty()) {
@@ -178,7 +178,7 @@ pub fn names(template: &str, name: &str) -> bool {
     placeholder_names(template).any(|named| named == name)
 }
 
-/// Whether a rubric says itself where everything stands that the judge is shown.
+/// Whether a rubric itself places everything that the judge sees.
 pub(crate) fn is_arranged(template: &str, compares: bool) -> bool {
     if compares {
         PAIR_NAMES.iter().all(|name| names(template, name))
@@ -206,11 +206,11 @@ pub struct JudgeMessage {
 /// What decides a message beside the texts that it shows.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageKind<'a> {
-    /// What is asked.
+    /// The question.
     pub question: Question,
     /// The order of two submissions.
     pub order: Order,
-    /// The tool by which an agent gives its verdict, where one is asked.
+    /// The tool by which an agent gives its verdict, if it is one.
     pub tool: Option<&'a str>,
     /// Which texts stand without fences.
     pub fences: &'a RubricSpec,
@@ -252,7 +252,7 @@ pub fn message(
     JudgeMessage { system: String::new(), user: before + &written.text, quotable: written.quotable }
 }
 
-/// What is asked by a rubric that stands behind what is judged.
+/// The question with a rubric behind the judged texts.
 fn by_this_rubric(question: Question) -> &'static str {
     match question {
         Question::Compare => "Say by this rubric which submission is better:\n\n",
@@ -311,7 +311,7 @@ pub(super) fn call(question: Question, tool: &str) -> String {
     )
 }
 
-/// What an agent is told whose verdict was none.
+/// The message to an agent whose verdict was invalid.
 pub fn agent_correction(fault: &str, tool: &str, question: Question) -> String {
     format!("That is no valid verdict: {fault}. {}", call(question, tool))
 }

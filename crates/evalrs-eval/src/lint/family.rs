@@ -24,7 +24,7 @@ const FAMILIES: [(&str, &[&str]); 12] = [
     ("glm", &["glm", "chatglm"]),
 ];
 
-/// What stands before the name of a model.
+/// The prefix of a model's name.
 const MAKERS: [&str; 14] = [
     "openai",
     "azure",
@@ -45,7 +45,7 @@ const MAKERS: [&str; 14] = [
 /// The most models that are named in a message.
 const MAX_NAMED: usize = 3;
 
-/// The family of a model, if its name tells.
+/// The family of a model, if its name shows it.
 pub fn family(model: &str) -> Option<&'static str> {
     let name = model.rsplit('/').next()?.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -62,7 +62,7 @@ pub fn family(model: &str) -> Option<&'static str> {
     of_family.map(|(family, _)| *family)
 }
 
-/// Warns of it, unless a judge of another family is asked too.
+/// Warns of it, unless a judge of another family is called too.
 pub(super) fn same_family(linted: LintedRubric<'_>, facts: &RowFacts) -> Option<Diagnostic> {
     let judges = &linted.rubric.judges;
     let first = judges.first()?;
@@ -90,6 +90,6 @@ pub(super) fn same_family(linted: LintedRubric<'_>, facts: &RowFacts) -> Option<
     );
     let warning = linted.at(Lint::SameFamily, linted.places.model.clone(), message);
     Some(warning.hint(
-        "ask a judge of another family, or a `panel` of several, and compare it with people by `labels`",
+        "use a judge of another family, or a `panel` of several, and compare it with human `labels`",
     ))
 }

@@ -67,9 +67,9 @@ fn unfenced(linted: LintedRubric<'_>) -> Option<Diagnostic> {
         names => names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", "),
     };
     let message = format!(
-        "`{}` shows the judge {texts} without fences: what it says can pass for the rubric's own words",
+        "`{}` shows the judge {texts} without fences: the judge can take it for the rubric's own words",
         linted.name()
     );
     let warning = linted.at(Lint::Unfenced, linted.places.unfenced.clone(), message);
-    Some(warning.hint("leave `fence` and `unfenced` out, or write `allow: [unfenced]`"))
+    Some(warning.hint("remove `fence` and `unfenced`, or write `allow: [unfenced]`"))
 }

@@ -85,7 +85,7 @@ pub(super) fn unknown(linted: LintedRubric<'_>, facts: &RowFacts) -> Vec<Diagnos
             continue;
         }
         let message = format!(
-            "the rubric of `{}` names `{{{}}}`, which stands for nothing in any row",
+            "the rubric of `{}` names `{{{}}}`, which no row has",
             linted.name(),
             clipped(name)
         );
@@ -111,7 +111,7 @@ pub fn instead(name: &str, compares: bool, facts: &RowFacts) -> String {
         return format!("the rows have a field of that name: write `{{row.{}}}`", clipped(name));
     }
     if PAIR_NAMES.contains(&name) {
-        return "two submissions are compared where the grader says `compare_to`".to_owned();
+        return "only a grader with `compare_to` compares two submissions".to_owned();
     }
     if let Some(near) = ours(name, compares).or_else(|| suggest(name, known.iter().copied())) {
         return format!("did you mean `{{{near}}}`?");
@@ -146,8 +146,8 @@ pub(super) fn doubled(linted: LintedRubric<'_>) -> Vec<Diagnostic> {
         let meant = if is_ours { braced.name } else { ours(braced.name, compares)? };
         let written = &text[braced.at..braced.at + braced.length];
         let says = match (braced.has_spaces, braced.is_double) {
-            (true, _) => "stands for nothing: the judge is sent it as it is written",
-            (false, true) if is_ours => "stands in two pairs of braces: the judge is sent one",
+            (true, _) => "is not a placeholder: the judge gets it as it is written",
+            (false, true) if is_ours => "has two pairs of braces: the judge gets one",
             _ => return None,
         };
         let message = format!("in the rubric of `{}`, `{written}` {says}", linted.name());
@@ -206,20 +206,20 @@ pub(super) fn sent_twice(linted: LintedRubric<'_>) -> Vec<Diagnostic> {
             )
         } else if counts[known] == 1 && compares && is_arranged && name == "submission" {
             (
-                "it is one of `{submission_a}` and `{submission_b}`, and says which".to_owned(),
-                "leave `{submission}` out",
+                "it is one of `{submission_a}` and `{submission_b}` and shows which".to_owned(),
+                "remove `{submission}`",
             )
         } else if counts[known] == 1 && !is_arranged && name != "submission" {
             let named =
                 if compares { "`{submission_a}` and `{submission_b}`" } else { "`{submission}`" };
             (
                 format!("a rubric that does not name {named} is followed by it anyway"),
-                "leave it out, or say with `{submission}` where the submission belongs",
+                "remove it, or put `{submission}` where the submission belongs",
             )
         } else {
             continue;
         };
-        let message = format!("the judge of `{}` is sent `{{{name}}}` twice: {why}", linted.name());
+        let message = format!("the judge of `{}` gets `{{{name}}}` twice: {why}", linted.name());
         let warning = linted.at_text(Lint::SentTwice, at, name.len() + 2, message);
         found.push(warning.hint(hint));
     }

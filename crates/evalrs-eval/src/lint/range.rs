@@ -15,9 +15,9 @@ const SCORES: [&str; 11] = [
     "score", "scores", "rating", "ratings", "grade", "grades", "mark", "marks", "scored", "rated",
     "graded",
 ];
-/// What a judge is told to do.
+/// An instruction to a judge.
 const VERBS: [&str; 8] = ["score", "rate", "grade", "mark", "evaluate", "assess", "judge", "rank"];
-/// What a judge is told to do with a number.
+/// An instruction to a judge about a number.
 const GIVING: [&str; 11] = [
     "return", "output", "give", "assign", "write", "respond", "reply", "answer", "provide",
     "produce", "award",
@@ -37,7 +37,7 @@ const CONDITIONS: [&str; 25] = [
     "contains", "contain", "lists", "list", "names", "name", "includes", "include", "uses", "use",
     "than", "because", "least",
 ];
-/// What may follow a range of scores; anything else is what there are so many of.
+/// The words that may follow a range of scores; after any other word it is an amount.
 const FOLLOWING: [&str; 22] = [
     "where",
     "with",
@@ -116,14 +116,14 @@ pub(super) fn range_not_scale(linted: LintedRubric<'_>) -> Option<Diagnostic> {
     let end = tokens.get(found.end - 1)?.bytes.end;
     let Scale { min, max } = scale;
     let said = match found.declared {
-        DeclaredRange::Anchor => format!("speaks of a score of {}", found.max),
-        DeclaredRange::OutOf => format!("says out of {}", found.max),
+        DeclaredRange::Anchor => format!("mentions a score of {}", found.max),
+        DeclaredRange::OutOf => format!("has scores out of {}", found.max),
         DeclaredRange::Scale | DeclaredRange::Scores => {
-            format!("says {} to {}", found.min, found.max)
+            format!("has scores from {} to {}", found.min, found.max)
         }
     };
     let message = format!(
-        "the rubric of `{}` {said}, and the judge is told to score from {min} to {max}",
+        "the rubric of `{}` {said}, but the judge is instructed to score from {min} to {max}",
         linted.name()
     );
     let hint = match found.declared {
@@ -187,7 +187,7 @@ fn is_same(left: f64, right: f64) -> bool {
     threshold::compare(left, right).is_eq()
 }
 
-/// Whether a scale of so many points has as many whole numbers.
+/// Whether a scale of this many points has as many whole numbers.
 fn is_points(range: &WrittenRange, scale: Scale) -> bool {
     is_same(range.min, 1.0) && is_same(scale.max - scale.min + 1.0, range.max)
 }
@@ -225,7 +225,7 @@ fn after_percent(tokens: &[RubricToken], at: usize) -> usize {
     at + usize::from(tokens.get(at).is_some_and(|token| token.is_sign(&['%'])))
 }
 
-/// A range that is said to be the scale, or what scores lie in.
+/// A range that is declared as the scale, or as the bounds of scores.
 fn declared_range(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let range = plain_range(tokens, at)?;
     let is_hyphen = |at: usize| tokens.get(at).is_some_and(|token| token.is_sign(&['-']));
@@ -282,7 +282,7 @@ fn object_of_verb(tokens: &[RubricToken], at: usize) -> bool {
     false
 }
 
-/// Whether a verb is told to somebody.
+/// Whether a verb is an instruction.
 fn begins(tokens: &[RubricToken], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|at| &tokens[at]) else { return true };
     match &before.kind {
@@ -300,7 +300,7 @@ fn begins(tokens: &[RubricToken], at: usize) -> bool {
     }
 }
 
-/// Whether nothing follows that there would be so many of.
+/// Whether no noun follows that would make it an amount.
 fn ends_there(tokens: &[RubricToken], end: usize) -> bool {
     tokens.get(end).is_none_or(|token| match &token.kind {
         RubricTokenKind::Break => true,

@@ -29,7 +29,7 @@ pub(super) fn reference_not_shown(
     }
     let found = found(linted.rubric)?;
     let message = format!(
-        "the rubric of `{}` speaks of a reference answer, and the judge is not shown that of the row",
+        "the rubric of `{}` mentions a reference answer, but does not show the judge that of the row",
         linted.name()
     );
     let warning = linted.at_text(Lint::ReferenceNotShown, found.start, found.len(), message);

@@ -110,7 +110,8 @@ fn word(rest: &str) -> (usize, Option<RubricTokenKind>) {
     (length, Some(RubricTokenKind::Word(rest[..length].to_lowercase())))
 }
 
-/// Whether a sentence goes on after the end of a line: in a line that is no item of a list and no heading.
+/// Whether a sentence goes on after the end of a line: in a line that is neither an item of a list nor a
+/// heading.
 fn goes_on(rest: &str) -> bool {
     let next = rest[1..].trim_start_matches([' ', '\t']);
     let number = next.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -14,7 +14,7 @@ const MOST_READS: usize = 1_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Depfile {
-    /// The files that it loaded, and those that said which ones it loads.
+    /// The files that it loaded, and those that list them.
     pub files: BTreeSet<String>,
     /// Where it looked for a file that was not there: one that is there by now may be loaded instead.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -42,8 +42,8 @@ impl Depfile {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Whether a program loads these files, of which it is told what they are now, as it did when it was loaded: so what
-    /// else it looks for then is what is listed.
+    /// Whether a program loads these files, given their current state, as it did when it was loaded: then the listing
+    /// also has everything else it looks for.
     pub fn is_as_loaded(&self, files: &[(String, String)]) -> bool {
         let Some(loaded) = &self.loaded else { return false };
         files.iter().all(|(path, now)| self.late.contains(path) || loaded.get(path) == Some(now))

@@ -15,7 +15,7 @@ pub use depfile::Depfile;
 use evalrs_model::key::{self, Ingredient, Ingredients};
 use evalrs_model::spec::{Language, ProgramSpec, Repeat};
 
-/// What a program's files and its surroundings are by now: all that its key holds besides what it is handed.
+/// The current state of a program's files and its surroundings: all that its key contains besides its input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramFingerprint {
     /// Its file, from the suite's folder. It decides where modules are looked for, and so which files are loaded.
@@ -42,7 +42,7 @@ pub struct ProgramFingerprint {
 /// What keys say of a file that is not there.
 pub const MISSING: &str = "missing";
 
-/// What keys say of a folder that stands where a file was looked for.
+/// The text in keys for a folder where a file was looked for.
 pub const FOLDER: &str = "folder";
 
 /// What keys say of a file: the digest of its bytes, hexadecimal, or that it is [`MISSING`].
@@ -50,10 +50,10 @@ pub fn file_digest(bytes: Option<&[u8]>) -> String {
     bytes.map_or_else(|| MISSING.to_owned(), |bytes| blake3::hash(bytes).to_hex().to_string())
 }
 
-/// As much of a program as its key holds, whatever it is handed.
+/// The part of a program that its key contains, whatever its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramIdentity {
-    /// What the suite says.
+    /// The suite's setting.
     pub spec: ProgramSpec,
     /// What its files are.
     pub known: ProgramFingerprint,
@@ -83,8 +83,7 @@ impl ProgramIdentity {
         shared
     }
 
-    /// Visits every ingredient but what the program is handed, each file by itself, so that it can be told which one
-    /// changed.
+    /// Visits every ingredient but the program's input, each file by itself, so that a change can be traced to one.
     pub(super) fn walk_files(&self, to: &mut dyn Ingredients) {
         self.walk_first(to);
         let known = &self.known;
@@ -97,7 +96,7 @@ impl ProgramIdentity {
         self.walk_rest(to);
     }
 
-    /// Visits every ingredient but what the program is handed; of the dependencies only if they are wanted.
+    /// Visits every ingredient but the program's input; of the dependencies only if they are wanted.
     pub fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
         self.walk_first(to);
         to.text("inputs", &lines(&self.known.inputs));
@@ -151,7 +150,7 @@ fn lines(files: &[(String, String)]) -> String {
 pub struct ProgramAction {
     /// The program.
     pub identity: Arc<ProgramIdentity>,
-    /// What it is handed: compact JSON.
+    /// Its input: compact JSON.
     pub input: String,
 }
 
@@ -242,7 +241,7 @@ pub fn tells_version(name: &str) -> bool {
     ["python", "node", "bun", "deno", "ruby", "perl", "bash"].contains(&name)
 }
 
-/// The interpreter that the first line of a script asks for: `python3` of `#!/usr/bin/env python3`.
+/// The interpreter in the first line of a script: `python3` of `#!/usr/bin/env python3`.
 pub fn shebang(bytes: &[u8]) -> Option<String> {
     let line = bytes.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
@@ -270,7 +269,7 @@ pub struct Uncallable {
 pub enum UncallablePart {
     /// Its file.
     File,
-    /// What runs it, where that is said.
+    /// Its runtime, if set.
     Runtime,
     /// Its inputs: one, as [`ProgramSpec::inputs`] has it, or all.
     Inputs(Option<String>),

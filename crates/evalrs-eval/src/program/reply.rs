@@ -23,7 +23,7 @@ const SHOWN: usize = 100;
 /// What workers write for numbers that JSON does not have.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// The value that a program wrote: one, with nothing around it, in which no key stands twice with different values.
+/// The value that a program wrote: one, with nothing around it, in which no key occurs twice with different values.
 fn json(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|_| {
         let shown: String = text.chars().take(SHOWN).collect();

@@ -42,7 +42,7 @@ impl TargetAction {
         to.number("trial", f64::from(self.trial));
     }
 
-    /// The model that is asked, if evalrs knows it.
+    /// The model that is called, if evalrs knows it.
     pub fn model_name(&self) -> Option<&str> {
         let own = match &self.identity.spec.kind {
             AgentKind::Chat(chat) => Some(chat.model.model.as_str()),
@@ -61,7 +61,7 @@ impl TargetAction {
         outcome.list_cost(prices, self.model_name())
     }
 
-    /// What a conversation cost, or what must be said for that to be known.
+    /// The cost of a conversation, or the setting that is missing to know it.
     pub fn cost_or_why(&self, outcome: &Outcome, prices: &Prices) -> ConversationCost {
         if let Some(cost) = self.cost(outcome, prices) {
             return ConversationCost::Known(cost);
@@ -97,7 +97,7 @@ impl TargetAction {
         }
     }
 
-    /// What a program is handed: compact JSON. `workspace` is the folder that it may change, if it has one.
+    /// The input of a program: compact JSON. `workspace` is the folder that it may change, if it has one.
     pub fn input(&self, workspace: Option<&str>) -> String {
         let mut members = Map::new();
         members.insert("id".to_owned(), Value::from(self.sample.as_str()));

@@ -19,16 +19,16 @@ const ANSWERS: [&str; 3] = ["output", "messages", "trajectory"];
 /// What a target gives that says nothing of what it answered.
 const NO_ANSWER: &str = "it has neither `output` nor `messages` nor `trajectory`";
 
-/// The characters of what is no answer that are shown.
+/// The characters that are shown of an invalid answer.
 const SHOWN: usize = 200;
 
-/// The most names that are told of what it has in place of those.
+/// The most names that are shown of its other members.
 const MOST_NAMES: usize = 5;
 
 /// What a target answered in one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetAnswer {
-    /// What it said, as a recorded row says it, and whatever else it gave.
+    /// The answer in the form of a recorded row, and its other members.
     #[serde(flatten)]
     pub row: Map<String, Value>,
     /// When the conversation began, in milliseconds since 1970 (UTC).
@@ -47,7 +47,7 @@ pub struct TargetAnswer {
     /// The workspace, where it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// What the agent changed in its workspace, as git tells it.
+    /// The agent's changes to its workspace, from git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_diff: Option<String>,
     /// What it used, in the words of the row.
@@ -69,7 +69,7 @@ pub struct AgentExit {
     pub timed_out: bool,
 }
 
-/// What a target says went wrong, in place of an answer.
+/// The error that a target reports instead of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoAnswer {
     /// It says so itself: its words.
@@ -111,7 +111,7 @@ impl TargetAnswer {
         answer.problem().map_or(Ok(answer), |problem| Err(NoAnswer::Unreadable(problem)))
     }
 
-    /// What a function gave whose answer stands at `path`, where the suite says so.
+    /// The result of a function whose answer is at `path`, if the suite sets it.
     pub fn given_at(mut value: Value, path: Option<&JsonPath>) -> Result<Self, NoAnswer> {
         if let Some(answer) = path.and_then(|path| at(path, &value)) {
             if !value.is_object() {
@@ -207,16 +207,14 @@ impl TargetAnswer {
         read("messages").or_else(|| read("trajectory"))
     }
 
-    /// The members that it has in place of an answer, after a comma.
+    /// The members that it has instead of an answer, after a comma.
     fn named(&self) -> String {
         let names = self.row.keys().take(MOST_NAMES).map(|name| format!("`{}`", cut(name, 40)));
         let names: Vec<String> = names.collect();
         let Some(first) = self.row.keys().next() else { return String::new() };
         let place = cut(first, 40);
         let names = names.join(", ");
-        format!(
-            ", only {names}: call the answer `output`, or say where it is (`answer: $.{place}`)"
-        )
+        format!(", only {names}: name the answer `output`, or set its path (`answer: $.{place}`)")
     }
 
     /// What is kept of it.
@@ -271,10 +269,10 @@ fn take_answer(
 
 fn nothing_at(value: &Value) -> NoAnswer {
     let beginning: String = value.to_string().chars().take(SHOWN).collect();
-    NoAnswer::Unreadable(format!("nothing stands at `answer`: {beginning}"))
+    NoAnswer::Unreadable(format!("nothing at `answer`: {beginning}"))
 }
 
-/// The step that a line tells of, if it says that it is one.
+/// The step of a line, if it is one.
 fn step(line: &str) -> Option<Value> {
     let mut line: Map<String, Value> = serde_json::from_str(line).ok()?;
     let is_step = is_step(&line);
@@ -340,9 +338,9 @@ mod tests {
             (r#"{"reply": {"text": "Paris"}, "cost": 0.5}"#.to_owned(), Ok("Paris")),
             (format!("{step}\n{{\"reply\": {{\"text\": 4}}}}"), Ok("4")),
             ("{\"reply\": {\"text\": \"Paris\"}}\n{\"usage\": {\"a\": 1}}".to_owned(), Ok("Paris")),
-            (format!("{step}\n{{\"a\": 1}}"), Err("nothing stands at `answer`: {\"a\"")),
+            (format!("{step}\n{{\"a\": 1}}"), Err("nothing at `answer`: {\"a\"")),
             (format!("{step}\n{{\"error\": \"no\"}}"), Err("no")),
-            (r#"{"reply": "Paris"}"#.to_owned(), Err("nothing stands at `answer`: {\"reply\"")),
+            (r#"{"reply": "Paris"}"#.to_owned(), Err("nothing at `answer`: {\"reply\"")),
             ("Paris".to_owned(), Err("it is not JSON, in which `answer` would be: Paris")),
             (r#"{"error": "no"}"#.to_owned(), Err("no")),
         ] {
@@ -364,11 +362,11 @@ mod tests {
             (json!({}), "`trajectory`"),
             (
                 json!({"answer": "Paris"}),
-                ", only `answer`: call the answer `output`, or say where it is (`answer: $.answer`)",
+                ", only `answer`: name the answer `output`, or set its path (`answer: $.answer`)",
             ),
             (
                 json!({"a": 1, "b": 2}),
-                ", only `a`, `b`: call the answer `output`, or say where it is (`answer: $.a`)",
+                ", only `a`, `b`: name the answer `output`, or set its path (`answer: $.a`)",
             ),
         ] {
             let Err(NoAnswer::Unreadable(why)) = TargetAnswer::given(given) else { panic!() };

@@ -40,7 +40,7 @@ impl<'a> RequestValues<'a> {
         Self { action, handed, turn, session }
     }
 
-    /// What stands at a placeholder; nothing where the sample has nothing there.
+    /// The value of a placeholder; nothing if the sample has none.
     fn get(&self, name: &str) -> Value {
         let TargetAction { sample, model, trial, .. } = self.action;
         match name {
@@ -98,7 +98,7 @@ impl<'a> RequestValues<'a> {
         }
     }
 
-    /// What is sent where the suite names no body: what a command is handed, one turn at a time where there are sessions.
+    /// The body where the suite names none: the input of a command, one turn at a time where there are sessions.
     pub fn plain_body(&self) -> Value {
         let mut body: Value = serde_json::from_str(&self.action.input(None)).unwrap_or_default();
         if let (Some(turn), Some(members)) = (self.turn, body.as_object_mut()) {
@@ -112,7 +112,7 @@ impl<'a> RequestValues<'a> {
     }
 }
 
-/// A value as it stands within a text.
+/// A value as it is written within a text.
 fn as_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -121,7 +121,7 @@ fn as_text(value: &Value) -> String {
     }
 }
 
-/// What stands at a path in a reply, if anything: one value as it is, several as a list.
+/// The value at a path in a reply, if any: one value as it is, several as a list.
 pub fn at(path: &JsonPath, reply: &Value) -> Option<Value> {
     match path.query(reply).all().as_slice() {
         [] | [Value::Null] => None,
@@ -135,7 +135,7 @@ pub fn answer_text(value: &Value) -> String {
     as_text(value)
 }
 
-/// What a stream of server-sent events tells.
+/// The content of a stream of server-sent events.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct StreamEvents {
     /// The data of its events, in order.
@@ -183,8 +183,8 @@ pub fn events(stream: &str) -> Result<StreamEvents, String> {
     Ok(StreamEvents { data: events, is_done: false })
 }
 
-/// Whether a stream that does not say that it is done breaks off: the pieces of a model end with the reason why there are no
-/// more. Of other events nothing says how they end.
+/// Whether a stream without an end marker breaks off: the pieces of a model end with the finish reason. Of other events
+/// nothing says how they end.
 pub fn breaks_off(events: &[Value]) -> bool {
     let choices = || events.iter().filter_map(|event| event["choices"].as_array()).flatten();
     let is_of_model = choices().any(|choice| choice["delta"].is_object());

@@ -1,4 +1,5 @@
-//! What of a sample a target is handed, or its requests hold: that of a row is in keys, and nothing else.
+//! The part of a sample that a target gets, or that its requests contain: that of a row is in keys, and
+//! nothing else.
 //!
 //! The id is a case of its own. It is in keys where the suite says that answers rest on it, and programs are told it without
 //! that too: then samples that are otherwise alike share a conversation.
@@ -11,13 +12,13 @@ use evalrs_model::spec::{AgentKind, HttpTarget, LettaAgentSource, LiveTarget, Sa
 /// What a target knows of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownOfSample {
-    /// What it is handed beside the id.
+    /// Its input besides the id.
     pub handed: HandedInput,
     /// What the id is to it.
     pub id: IdUse,
 }
 
-/// What a target is handed of a sample beside its id.
+/// The input of a target from a sample, besides its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandedInput {
     /// Everything.
@@ -29,9 +30,9 @@ pub enum HandedInput {
 /// What the id of a sample is to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdUse {
-    /// It is not told.
+    /// It does not get the id.
     Untold,
-    /// It is told, and the suite does not say that answers rest on it.
+    /// It gets the id, and the suite does not declare that answers depend on it.
     Told,
     /// Answers rest on it: it is in keys.
     InKeys,
@@ -91,7 +92,7 @@ impl HandedInput {
         Self::Only(named.chain(turns).map(str::to_owned).collect())
     }
 
-    /// Whether something of a member is handed over.
+    /// Whether a part of a member is passed.
     pub fn has(&self, member: &str) -> bool {
         match self {
             Self::All => true,
@@ -99,7 +100,7 @@ impl HandedInput {
         }
     }
 
-    /// What is handed over of these members. What is null is not there.
+    /// The passed parts of these members. What is null is not there.
     pub(crate) fn of_members(&self, members: Map<String, Value>) -> Map<String, Value> {
         match self {
             Self::All => members,

@@ -8,17 +8,17 @@ use crate::judge::{BaseUrls, JudgeEndpoint, provider};
 use crate::program::ProgramIdentity;
 use evalrs_model::spec::{AgentKind, JudgeSpec, LiveTarget, TargetModel};
 
-/// A target as far as its keys know it, whatever it is handed.
+/// The part of a target that its keys contain, whatever its input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetIdentity {
-    /// What the suite says.
+    /// The suite's setting.
     pub spec: LiveTarget,
     /// What the files of its program are. Of a target without one: what it is said to read.
     pub program: Arc<ProgramIdentity>,
-    /// Where the models of a chat are asked: that of each run, in the order of the suite, or the chat's own where it names
-    /// none. Other kinds have none.
+    /// The endpoints of the models of a chat: that of each run, in the order of the suite, or the chat's own where it
+    /// names none. Other kinds have none.
     pub models: Vec<JudgeEndpoint>,
-    /// Where the model is asked that answers for the user.
+    /// The endpoint of the model that simulates the user.
     pub user: Option<JudgeEndpoint>,
     /// What the files of the function are that prepares its server.
     pub setup: Option<Arc<ProgramIdentity>>,
@@ -63,7 +63,7 @@ impl TargetIdentity {
         self.known_of_sample.id == IdUse::InKeys
     }
 
-    /// Where the model of a chat is asked in the run with `run`.
+    /// The endpoint of the model of a chat in the run with `run`.
     pub fn model_of(&self, run: Option<&TargetModel>) -> Option<&JudgeEndpoint> {
         let at = run.and_then(|run| self.spec.models.iter().position(|model| model == run));
         self.models.get(at.unwrap_or(0))

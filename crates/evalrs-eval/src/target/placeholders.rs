@@ -41,7 +41,7 @@ pub(crate) fn names(http: &HttpTarget) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Whether requests hold what a command is handed.
+/// Whether requests contain the input of a command.
 pub fn has_plain_body(http: &HttpTarget) -> bool {
     http.body.is_none() && http.method != "GET"
 }
@@ -61,7 +61,7 @@ pub(super) fn member_of(path: &str) -> &str {
     &path[..path.find(['.', '[']).unwrap_or(path.len())]
 }
 
-/// What stands at a path of what was handed over: under the path itself, or else within its member.
+/// The value at a path of the passed parts: under the path itself, or else within its member.
 pub(super) fn handed_at<'a>(handed: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let member = member_of(path);
     handed.get(path).or_else(|| lookup(handed.get(member)?, &path[member.len()..]))

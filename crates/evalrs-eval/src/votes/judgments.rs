@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::score_map::{ScoreMap, VoteValue};
 use evalrs_base::path::{Row, lookup};
 
-/// What a field of a judgment is called in a row if nobody says.
+/// What a field of a judgment is called in a row by default.
 const NAMES: [(JudgmentField, &[&str]); 7] = [
     (JudgmentField::Id, &["id", "sample_id"]),
     (JudgmentField::Model, &["model"]),
@@ -48,8 +48,8 @@ impl JudgmentField {
         matches!(self, Self::Score | Self::Rationale | Self::Judge)
     }
 
-    /// What `text` says of the field in every row, where it is no path into any: who judged, which model was run, and
-    /// numbers of trials and votes can be the same in all of them.
+    /// The constant value `text` of a field in every row, if it is not a path into any: judge, model, and numbers of
+    /// trials and votes can be the same in all of them.
     fn constant(self, text: &str) -> Option<Value> {
         match self {
             Self::Model | Self::Judge => Some(Value::from(text)),
@@ -72,14 +72,14 @@ impl JudgmentField {
 /// Where the fields of judgments stand in a row, and what their scores are written as.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JudgmentLayout {
-    /// Under which paths a field stands. Of the score, why it was given and who gave it there may be several: a vote each.
+    /// The paths of a field. Of the score, why it was given and who gave it there may be several: a vote each.
     pub fields: Vec<(JudgmentField, Vec<String>)>,
     /// What values stand for.
     pub map: ScoreMap,
 }
 
 impl JudgmentLayout {
-    /// The paths under which a field stands, if that is said.
+    /// The paths of a field, if set.
     pub fn paths(&self, field: JudgmentField) -> Option<&[String]> {
         self.fields.iter().find(|(named, _)| *named == field).map(|(_, paths)| paths.as_slice())
     }
@@ -100,7 +100,7 @@ pub struct Judgment {
     pub vote: Option<u32>,
     /// The score on the judge's own scale, or that there is none.
     pub value: VoteValue,
-    /// Why; empty if nothing is said.
+    /// Why; empty if not given.
     pub rationale: String,
     /// The digest of the answer that was judged, in files that evalrs writes.
     pub answer: Option<String>,
@@ -137,7 +137,7 @@ impl<'a> JudgmentReader<'a> {
         Self { layout, constants: layout.fields.iter().flat_map(of_field).collect() }
     }
 
-    /// The judgments of one row: several if its score is a list, or stands in several fields.
+    /// The judgments of one row: several if its score is a list, or is in several fields.
     pub fn judgments(&self, row: Row<'_>) -> Result<Vec<Judgment>, String> {
         let row = row.value();
         let one = |field| self.value(&row, field, 0);
@@ -165,7 +165,7 @@ impl<'a> JudgmentReader<'a> {
         if let Some(columns) = self.layout.paths(JudgmentField::Score).filter(|it| it.len() > 1) {
             if vote.is_some() {
                 return Err(
-                    "the row numbers one vote, and its scores stand in several fields".to_owned()
+                    "the row has the number of one vote, but scores in several fields".to_owned()
                 );
             }
             return self.of_columns(row, columns.len());
@@ -245,7 +245,7 @@ struct CastVote {
     rationale: String,
 }
 
-/// A text, or what stands for one.
+/// A text, or the meaning of one.
 fn written(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -342,7 +342,7 @@ mod tests {
             ),
             (
                 layout(&[scores, (JudgmentField::Vote, &["1"])]),
-                "the row numbers one vote, and its scores stand in several fields",
+                "the row has the number of one vote, but scores in several fields",
             ),
             (layout(&[(JudgmentField::Score, &["one"]), (JudgmentField::Vote, &["1"])]), "a 1 - 2"),
             (layout(&[(JudgmentField::Score, &["four"])]), "the row has no score"),

@@ -14,7 +14,7 @@ use score_map::VoteValue;
 pub struct GivenVote {
     /// The score, or that there is none.
     pub value: VoteValue,
-    /// Why; empty if nothing is said.
+    /// Why; empty if not given.
     pub rationale: String,
     /// The digest of the answer that it is of; none where that is not known.
     pub answer: Option<String>,

@@ -5,28 +5,28 @@ use serde_json::Value;
 use evalrs_base::diagnostic::clipped;
 use evalrs_base::python::strip;
 
-/// What a value stands for that is to be no score.
+/// The meaning of a value that is not a score.
 pub(crate) const ERROR: &str = "error";
 
-/// What one vote said.
+/// The verdict of one vote.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VoteValue {
-    /// A score, on the scale of whoever voted.
+    /// A score, on the scale of the voter.
     Score(f64),
     /// No score: what stood in its place.
     Failed(String),
 }
 
-/// What values stand for, in the order in which they were said.
+/// The meanings of values, in the order in which they were given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScoreMap {
-    /// The values and what each stands for.
+    /// The values and the meaning of each.
     pub entries: Vec<(String, VoteMeaning)>,
     /// Whether true and false, however they are written, are 1 and 0: on a scale from 0 to 1.
     pub takes_truths: bool,
 }
 
-/// What one value stands for.
+/// The meaning of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VoteMeaning {
     /// This score.
@@ -46,7 +46,7 @@ impl VoteMeaning {
 }
 
 impl ScoreMap {
-    /// What `value` says; none of null stands for that there is nothing. What the map does not name is a number, or
+    /// The meaning of `value`; none if it is null, which is no value. What the map does not name is a number, or
     /// else an error that says why.
     pub fn read(&self, value: Option<&Value>) -> Result<Option<VoteValue>, String> {
         let value = value.filter(|value| !value.is_null() && value.as_str() != Some(""));

@@ -1,4 +1,4 @@
-//! Asks a judge that is an agent of a Letta server: one new agent for every judgment.
+//! Calls a judge that is an agent of a Letta server: one new agent for every judgment.
 //!
 //! A conversation counts as one request against the limits of its endpoint. It is had again, with a new agent, where a
 //! failure may pass; a verdict that is none is asked for again in the same conversation, with its fault named.
@@ -28,7 +28,7 @@ pub(super) struct AgentWorld<'a> {
     pub made: &'a MadeAgents,
 }
 
-/// Asks an agent until there is a verdict or a failure that does not pass.
+/// Calls an agent until there is a verdict or a permanent failure.
 pub(super) async fn ask(
     world: AgentWorld<'_>,
     agent: &AgentSpec,
@@ -53,7 +53,8 @@ pub(super) async fn ask(
     had.await
 }
 
-/// Tells the endpoint how a conversation landed. What the model behind a server refused is that server's to bear.
+/// Reports to the endpoint how a conversation landed. What the model behind a server refused is that server's to
+/// bear.
 fn land(slot: RequestSlot<'_>, judged: &Result<Reply, Failure>) {
     let (status, usage) = match judged {
         Ok(reply) => (Some(200), reply.usage),

@@ -1,4 +1,4 @@
-//! One action that is asked: its requests, its deadline, and what is said of it where every request is of interest.
+//! One judge call in progress: its requests, its deadline, and its log lines at high verbosity.
 //!
 //! Its time is counted from its first request: what waits to be sent at all is not late.
 
@@ -85,8 +85,8 @@ impl<'a> AskedAction<'a> {
         }
     }
 
-    /// Has a request made by `send`, which tells its slot how it landed; again after what may pass. `answer` is what is said of
-    /// one that was answered.
+    /// Has `send` make a request and report to its slot how it landed; repeats it after transient failures. `answer` is what is
+    /// said of one that was answered.
     pub(super) async fn with_retries<T>(
         &self,
         answer: &str,
@@ -125,7 +125,7 @@ impl<'a> AskedAction<'a> {
     /// The failure of a request that took longer than `patience`.
     pub(super) fn timed_out(&self, patience: Duration) -> Failure {
         if patience < self.timeout() {
-            return self.late("a request was under way", None);
+            return self.late("a request was in flight", None);
         }
         let timeout = self.launch.patience.timeout;
         Failure::new(FailureKind::Timeout, format!("no answer within {timeout} s"))
@@ -146,8 +146,7 @@ impl<'a> AskedAction<'a> {
         let is_endless = action.max_tokens.is_none()
             && is_asked_by_us
             && !matches!(action.question, Question::Embed { .. });
-        let limit =
-            if is_endless { ", and `max_tokens` if replies run on without an end" } else { "" };
+        let limit = if is_endless { ", and `max_tokens` if replies do not end" } else { "" };
         format!("{what}; a lower `max_concurrent` may help{limit}")
     }
 
@@ -200,12 +199,12 @@ impl<'a> AskedAction<'a> {
         self.until.get().unwrap_or(Duration::MAX)
     }
 
-    /// The failure of an action that is not asked any more.
+    /// The failure of an action whose endpoint is disabled.
     fn given_up(&self, refused: Refusal, last: Option<Failure>) -> Failure {
         match refused {
             Refusal::TooLate(what) => self.late(&what, last),
             Refusal::Closed(reason) => last.unwrap_or_else(|| {
-                Failure::new(FailureKind::NotAsked, format!("not asked: {reason}"))
+                Failure::new(FailureKind::NotAsked, format!("not called: {reason}"))
             }),
         }
     }

@@ -1,4 +1,5 @@
-//! Asks a judge that is a command: a process for every request, the prompt to it and the verdict from it.
+//! Calls a judge that is a command: a process for every request, which gets the prompt and prints the
+//! verdict.
 //!
 //! A run counts as one request against the limits of its command. One that fails or takes too long is made again; one that
 //! prints no verdict too, with its fault named in the prompt, as models are told.
@@ -29,7 +30,7 @@ struct CommandReply {
     stderr: Option<String>,
 }
 
-/// Runs a command until there is a verdict, or what came is no verdict for the third time.
+/// Runs a command until there is a verdict, or its reply is invalid for the third time.
 pub(super) async fn ask(
     programs: &ProgramExecutor,
     start: &Arc<Start>,

@@ -25,7 +25,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 
 /// The shortest back-off that is shown.
 const SHOWN_BACK_OFF: Duration = Duration::from_secs(1);
-/// The longest sleep: whoever waits looks again then, which costs nothing.
+/// The longest sleep: waiting calls look again then, which costs nothing.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 
 #[derive(Debug)]
@@ -96,9 +96,9 @@ struct OpenEndpoint {
     limits: EndpointLimits,
     /// The tokens of each request of an action that has begun and waits to be sent: they come before new ones.
     queued: Vec<u64>,
-    /// What holds it back, as it was said last.
+    /// Why it must wait, as last reported.
     shown: Option<ShownStatus>,
-    /// What was said on lines.
+    /// The lines reported so far.
     told: ToldStatuses,
     /// How many requests are under way at once, since that has changed.
     concurrency: Option<Concurrency>,
@@ -156,7 +156,7 @@ impl Endpoints {
         }
     }
 
-    /// Takes a place for a request of so many tokens: at once if there is one, else in the queue.
+    /// Takes a place for a request of this many tokens: at once if there is one, else in the queue.
     pub(crate) fn enter(&self, id: JudgeEndpointId, tokens: u64) -> RequestEntry<'_> {
         match self.admit(id, tokens) {
             Ok(slot) => RequestEntry::Slot(slot),
@@ -399,8 +399,8 @@ pub(crate) struct RequestSlot<'a> {
 }
 
 impl RequestSlot<'_> {
-    /// The request landed: with this status if there was a reply at all, what the reply asks for, and the tokens
-    /// that it really used.
+    /// The request landed: with this status if there was a reply at all, the pause that the reply requests, and
+    /// the tokens that it really used.
     pub(crate) fn landed(self, status: Option<u16>, pause: &Pause, used: Option<u64>) {
         let status = status.unwrap_or_default();
         self.land(status, &reason(status), pause, used);

@@ -1,4 +1,4 @@
-//! What a server says in place of an answer: the class of the failure, and its words. Pure.
+//! The error of a server instead of an answer: the class of the failure, and its words. Pure.
 //!
 //! Gateways send errors of the servers behind them with status 200 too. An error is an error whatever its status.
 
@@ -20,7 +20,7 @@ pub(crate) struct ErrorReply {
     /// Its status: where that is the one of a success, the one that the error says it has, if it says any.
     pub status: Option<u16>,
     pub kind: FailureKind,
-    /// How long the server asks to wait.
+    /// How long the server requests to wait.
     pub delay: Option<Duration>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn words(bytes: &[u8], body: Option<&Value>, clean: impl Fn(&str) -> 
     if text.is_empty() { "(no message)".to_owned() } else { text }
 }
 
-/// What is told of a reply with this status that `who` gave, where it is a failure of this kind in these words.
+/// The message for a reply of `who` with this status, a failure of this kind in these words.
 pub(crate) fn refusal(who: &str, status: u16, kind: FailureKind, words: &str, url: &str) -> String {
     let with = if (200..300).contains(&status) { " with an error" } else { "" };
     let is_missing = kind == FailureKind::NotFound;
@@ -105,7 +105,7 @@ pub(crate) fn no_answer(
 ) -> Failure {
     let beginning: String = text.chars().take(120).collect();
     let name = provider.info().name;
-    let message = format!("{who} is none of the {name} API ({what}): {beginning}");
+    let message = format!("{who} did not return a valid {name} response ({what}): {beginning}");
     if text.trim_start().starts_with('<') {
         let message = message + &wrong_address(url, "");
         return Failure::new(FailureKind::NotFound, message);
@@ -122,7 +122,7 @@ pub(crate) fn wrong_address(url: &str, words: &str) -> String {
         false if is_versioned(url) => "; is `base_url` right?",
         false => "; is `base_url` right, or does it lack `/v1`?",
     };
-    format!(" (asked at {url}{hint})")
+    format!(" (at {url}{hint})")
 }
 
 /// The message of an error. Where a router says no more than that there was one, it passes on the words of the server
@@ -209,17 +209,17 @@ mod tests {
             (
                 "http://me:pw@a/chat/completions?api-version=1",
                 "<html>",
-                " (asked at http://a/chat/completions; is `base_url` right, or does it lack `/v1`?)",
+                " (at http://a/chat/completions; is `base_url` right, or does it lack `/v1`?)",
             ),
             (
                 "http://a/v1/chat/completions",
                 "gone",
-                " (asked at http://a/v1/chat/completions; is `base_url` right?)",
+                " (at http://a/v1/chat/completions; is `base_url` right?)",
             ),
             (
                 "http://a/chat/completions",
                 "The Model `m` is gone",
-                " (asked at http://a/chat/completions)",
+                " (at http://a/chat/completions)",
             ),
         ] {
             assert_eq!(wrong_address(url, words), expected);

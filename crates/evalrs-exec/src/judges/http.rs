@@ -1,4 +1,4 @@
-//! Asks a judge over HTTP.
+//! Calls a judge over HTTP.
 //!
 //! What is said and how replies read is the provider's; here it is sent, again after transport
 //! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
@@ -74,7 +74,7 @@ impl HttpExecutor {
         Self { verbosity, ..self }
     }
 
-    /// The shape that the next request asks for.
+    /// The shape that the next request requires.
     fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> ReplyShape {
         let format = launch.action.response_format;
         let known = (format == ReplyFormat::Auto)
@@ -102,7 +102,7 @@ impl HttpExecutor {
         is_about_it
     }
 
-    /// Asks until there is a verdict, or what came is no verdict for the third time.
+    /// Sends requests until there is a verdict, or the reply is invalid for the third time.
     async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
         let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
         if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
@@ -114,7 +114,7 @@ impl HttpExecutor {
             return answered.map_or_else(Outcome::Failure, Outcome::Reply);
         }
         let Some(provider) = provider::find(&launch.action.provider) else {
-            let message = format!("there is no provider `{}`", launch.action.provider);
+            let message = format!("unknown provider `{}`", launch.action.provider);
             return Outcome::Failure(Failure::new(FailureKind::BadRequest, message));
         };
         let mut rejected: Vec<RejectedReply> = Vec::new();
@@ -260,7 +260,7 @@ impl HttpExecutor {
             None => Failure::new(FailureKind::BadRequest, "the reply is larger than 8 MB"),
         });
         if let (Some(encoding), Ok(_)) = (encoding, &read) {
-            let message = format!("the reply is compressed ({encoding}), which nobody asked for");
+            let message = format!("the reply is compressed ({encoding}), which was not requested");
             asking.say_landed(begin, &message);
             let failure = Failure::new(FailureKind::Server, message);
             return SentRequest::broken(BrokenRequest { failure, may_pass: false });
@@ -358,7 +358,7 @@ fn understood(
     let answer = body.and_then(|body| provider.answer(&body));
     let answer = answer.map(|answer| answer.map_texts(&clean)).map_err(|what| {
         let text = clean(&String::from_utf8_lossy(bytes));
-        errors::no_answer("the endpoint's reply", &what, &text, url, provider)
+        errors::no_answer("the endpoint", &what, &text, url, provider)
     });
     (answer, None)
 }

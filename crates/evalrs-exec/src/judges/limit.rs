@@ -1,5 +1,5 @@
-//! When one endpoint may be asked: how many requests at once, how many a minute, and when not at all. Pure: time is
-//! the length since some fixed moment and is passed in.
+//! When one endpoint may be called: how many requests at once, how many a minute, and when not at all. Pure: time
+//! is the length since some fixed moment and is passed in.
 //!
 //! The number of requests at once starts at the configured one, halves when the server is overloaded and grows back
 //! by one for every round of answers (additive increase, multiplicative decrease: Chiu and Jain, "Analysis of the
@@ -81,8 +81,8 @@ impl EndpointLimits {
         }
     }
 
-    /// What keeps a request of so many tokens from being sent now. At the moment of `Until` it is asked again: what
-    /// happens until then may have put the moment off.
+    /// The reason why a request of this many tokens cannot be sent now. At the moment of `Until` it is asked again:
+    /// what happens until then may have put the moment off.
     pub(crate) fn hindrance(&mut self, now: Duration, tokens: u64) -> Option<Hindrance> {
         if let Some(reason) = self.breaker.reason() {
             return Some(Hindrance::Closed(Arc::clone(reason)));
@@ -93,7 +93,7 @@ impl EndpointLimits {
         (self.under_way >= self.limit).then_some(Hindrance::UntilOneLands)
     }
 
-    /// Admits a request of so many tokens by estimate, or says what keeps it from being sent.
+    /// Admits a request of this many estimated tokens, or returns why it must wait.
     pub(crate) fn admit(&mut self, now: Duration, tokens: u64) -> Result<Ticket, Hindrance> {
         match self.hindrance(now, tokens) {
             Some(hindrance) => Err(hindrance),
@@ -133,7 +133,7 @@ impl EndpointLimits {
         }
     }
 
-    /// A request will not land any more: whoever sent it has given up.
+    /// A request will not land any more: its sender has given up.
     pub(crate) fn abandoned(&mut self, ticket: Ticket) {
         self.landed(ticket, RequestLanding::Failed, None);
     }

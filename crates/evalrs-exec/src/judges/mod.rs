@@ -1,4 +1,4 @@
-//! Asks judges over HTTP.
+//! Calls judges over HTTP.
 //!
 //! `http` asks action by action (`asking`), judges that are agents through `agent`, commands through `command`. `endpoints` says who may ask when, by the
 //! rules of `limit` (with `window` and `breaker`). `errors` and `pause` read what a server says of a failure and of another

@@ -27,7 +27,7 @@ const HTTP_DATES: [&str; 3] =
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pause {
-    /// How long the server asks to wait, at most ten minutes.
+    /// How long the server requests to wait, at most ten minutes.
     pub retry_after: Option<Duration>,
     /// A budget is used up: how long until it is filled again, more than nothing and at most ten minutes.
     pub exhausted: Option<Duration>,
@@ -36,7 +36,7 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// The same, with what the body of the reply asks for where its headers ask for nothing.
+    /// The same, with the pause in the body of the reply if its headers have none.
     #[must_use]
     pub(crate) fn or_after(self, delay: Option<Duration>) -> Self {
         let delay = delay.map(|delay| delay.min(MOST_ASKED));

@@ -1,4 +1,5 @@
-//! One request to a server, and what comes back, whoever asks: its address, its headers, its body within a limit.
+//! One request to a server, and its reply, for all kinds of calls: its address, its headers, its body within a
+//! limit.
 #![expect(clippy::disallowed_methods, reason = "Retry-After dates are compared with the clock")]
 
 use std::time::{SystemTime, UNIX_EPOCH};

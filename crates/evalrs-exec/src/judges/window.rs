@@ -1,4 +1,4 @@
-//! How much was asked of one endpoint within the last minute. Pure: time is passed in.
+//! The requests and tokens of one endpoint within the last minute. Pure: time is passed in.
 //!
 //! The figures of a minute hold in every window of a minute, wherever it begins, because every request is
 //! remembered until it is a minute old; a bucket that refills steadily would let its whole burst and the refill
@@ -16,10 +16,10 @@ const SPANS: [(Duration, u64); 2] = [(Duration::from_mins(1), 1), (Duration::fro
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Why {
-    /// The server asked to wait, with this status.
-    #[error("the server's {0} asks to wait")]
+    /// The server requested to wait, with this status.
+    #[error("the server's {0} sets this delay")]
     Asked(u16),
-    /// The server said with an answer that its budget is used up.
+    /// The server reported with an answer that its budget is used up.
     #[error("the server's rate limit is used up")]
     Exhausted,
     /// The configured requests a minute.
@@ -56,7 +56,7 @@ struct WindowSpan {
 }
 
 impl Window {
-    /// A window that holds so much a minute, at least 1; none is no limit.
+    /// A window of this much a minute, at least 1; none is unlimited.
     pub(super) fn new(requests: Option<u32>, tokens: Option<u64>) -> Self {
         let mut window = Self {
             requests: None,
@@ -74,8 +74,8 @@ impl Window {
         self.tokens = tokens.map(|most| most.max(1));
     }
 
-    /// The earliest moment, not before `now`, at which a request of so many tokens fits, and what stands in its way
-    /// until then. One that is larger than a whole figure fits where nothing else is.
+    /// The earliest moment, not before `now`, at which a request of this many tokens fits, and the obstacle until
+    /// then. One that is larger than a whole figure fits where nothing else is.
     pub(crate) fn fits_at(&mut self, now: Duration, tokens: u64) -> Option<(Duration, Why)> {
         self.forget(now);
         let mut latest = None;
@@ -87,7 +87,7 @@ impl Window {
         latest
     }
 
-    /// Takes in a request of so many tokens. Returns its number, for `correct`.
+    /// Takes in a request of this many tokens. Returns its number, for `correct`.
     pub(super) fn add(&mut self, now: Duration, tokens: u64) -> u64 {
         self.forget(now);
         let number = self.end();
@@ -146,8 +146,8 @@ impl Window {
         Some((moment, Why::Requests(figure)))
     }
 
-    /// When so many tokens fit into span `at`, if not now. A part of the minute takes one request over its share,
-    /// else what remains of each share would be lost.
+    /// When this many tokens fit into span `at`, if not now. A part of the minute takes one request over its
+    /// share, else what remains of each share would be lost.
     fn tokens_fit(&self, at: usize, tokens: u64) -> Option<(Duration, Why)> {
         let (length, part) = SPANS[at];
         let figure = self.tokens?;

@@ -22,7 +22,7 @@ use evalrs_model::outcome::{Failure, FailureKind};
 #[derive(Clone, Debug)]
 pub(crate) struct AgentPlan {
     pub file: std::sync::Arc<str>,
-    /// The model it gets in place of its own.
+    /// The model it gets instead of its own.
     pub model: Option<String>,
     /// Whether it stays at the server.
     pub keep: bool,
@@ -64,7 +64,7 @@ impl LettaAgent {
             }
             Ok(agent)
         });
-        let stopped = "not asked: the making of an agent was stopped";
+        let stopped = "not called: the making of an agent was stopped";
         making.await.unwrap_or_else(|_| Err(Failure::new(FailureKind::NotAsked, stopped)))
     }
 
@@ -154,7 +154,7 @@ impl Drop for LettaAgent {
 }
 
 fn left(server: &LettaServer, id: &str, why: &str) -> AgentLeft {
-    format!("the agent `{id}` is left at {}: {why}", server.url())
+    format!("the agent `{id}` remains at {}: {why}", server.url())
 }
 
 /// How long a command waits for agents to be deleted before it ends.
@@ -194,7 +194,8 @@ impl MadeAgents {
         self.channel.borrow().sender.clone()
     }
 
-    /// Waits until every agent is deleted, but no longer than a moment, and says which ones are left.
+    /// Waits until every agent is deleted, but no longer than a moment, and reports which ones are
+    /// left.
     pub(crate) async fn deleted(&self) -> Vec<AgentLeft> {
         let Channel { sender, mut receiver } = self.channel.replace(Channel::new());
         drop(sender);
@@ -205,7 +206,7 @@ impl MadeAgents {
                 Ok(Some(agent)) => left.push(agent),
                 Ok(None) => return left,
                 Err(_) => {
-                    let late = "agents are left at the Letta server: deleting them took too long";
+                    let late = "agents remain on the Letta server: deleting them took too long";
                     left.push(late.to_owned());
                     return left;
                 }

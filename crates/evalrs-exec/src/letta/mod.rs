@@ -1,4 +1,4 @@
-//! Talks with a Letta server: agents are made of files, asked, read back and deleted.
+//! Talks with a Letta server: agents are created from files, called, read back and deleted.
 //!
 //! `server` sends single requests, `agent` is one agent from its making to its end and sees to it that none stays behind.
 //! Knows no judges: whoever has a conversation with an agent says what is asked and what it means.

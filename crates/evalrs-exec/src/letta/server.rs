@@ -36,7 +36,7 @@ pub(crate) struct LettaServer {
 }
 
 impl LettaServer {
-    /// The server at an address, or why nothing can be asked of any.
+    /// The server at an address, or why none can be called.
     pub(crate) fn new(access: TargetAccess, clients: &Clients) -> Result<Self, Failure> {
         let client = clients.client(&access.base_url)?;
         let route = Route {
@@ -100,14 +100,14 @@ impl LettaServer {
     /// The messages of a run, all pages of them.
     pub(crate) async fn run_messages(&self, run: &str) -> Result<Vec<Value>, Failure> {
         if !requests::is_id(run) {
-            return Err(self.unexpected("a run whose id is none"));
+            return Err(self.unexpected("a run without a valid id"));
         }
         let mut messages = Vec::new();
         let mut after: Option<String> = None;
         for _ in 0..requests::MAX_PAGES {
             let path = requests::run_messages(run, after.as_deref());
             let Value::Array(page) = self.json(self.request(Method::GET, &path)).await? else {
-                return Err(self.unexpected("messages that are no list"));
+                return Err(self.unexpected("messages that are not a list"));
             };
             let next = requests::next_page(&page, after.as_deref());
             messages.extend(page);
@@ -116,7 +116,7 @@ impl LettaServer {
                 None => return Ok(messages),
             }
         }
-        Err(self.unexpected("messages without end"))
+        Err(self.unexpected("endless messages"))
     }
 
     /// Cancels what an agent is doing. That there is nothing to cancel is as good.
@@ -181,7 +181,7 @@ impl LettaServer {
         let body = match read_body(response, ANSWER_LIMIT).await {
             Ok(body) => body,
             Err(Some(error)) => return Err(self.broken(&error)),
-            Err(None) => return Err(self.unexpected("an answer of more than 32 MB")),
+            Err(None) => return Err(self.unexpected("a reply of more than 32 MB")),
         };
         serde_json::from_slice(&body).map_err(|_| {
             let beginning = self.clean(&String::from_utf8_lossy(&body));
@@ -197,7 +197,7 @@ impl LettaServer {
 
     /// The failure of a server that answers otherwise than a Letta server does.
     fn unexpected(&self, what: &str) -> Failure {
-        let message = format!("{} answers as no Letta server does: {what}", self.route.url);
+        let message = format!("{} does not answer like a Letta server: {what}", self.route.url);
         Failure::new(FailureKind::Server, message)
     }
 }

@@ -29,9 +29,9 @@ use evalrs_model::outcome::Failure;
 const MOST_OUTPUT: usize = 64 << 20;
 /// The longest line of it; what is longer is taken in parts.
 const MOST_LINE: usize = 16 << 20;
-/// How long an agent may take to end once it has told its result.
+/// How long an agent may take to end after it has reported its result.
 const TO_END: Duration = Duration::from_secs(1);
-/// How long it may take once it was asked to end.
+/// How long it may take to end after a request to do so.
 const TO_OBEY: Duration = Duration::from_secs(2);
 /// How long the pipes of a process that has ended are read to their end.
 const GRACE: Duration = Duration::from_millis(200);

@@ -79,7 +79,7 @@ impl Surroundings<'_> {
     pub(super) async fn spawn(&self, start: &Start) -> Result<Child, Failure> {
         let words = self.words(start);
         if words.is_empty() {
-            return Err(unloadable("there is nothing to run"));
+            return Err(unloadable("nothing to run"));
         }
         let supervising = supervisor::words();
         let is_begun_by_another = words.len() > 1 || supervising.is_some();
@@ -140,11 +140,11 @@ pub(super) fn unloadable(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Unloadable, message)
 }
 
-/// What is told of a call during which this file of its program changed. An agent may have written it.
+/// The message for a call during which this file of its program changed. An agent may have written it.
 pub fn changed_meanwhile(path: &str, is_of_target: bool) -> Failure {
-    let outputs = format!("; if the agent writes it, the target says `outputs: [{path}]`");
+    let outputs = format!("; if the agent writes it, set `outputs: [{path}]` in the target");
     let hint = if is_of_target { outputs } else { String::new() };
-    unloadable(format!("`{path}` changed while the program ran: it is called again{hint}"))
+    unloadable(format!("`{path}` changed while the program ran: calling it again{hint}"))
 }
 
 /// What a file's first line says that runs it.
@@ -184,24 +184,25 @@ pub(super) fn problem_of(start: &Start) -> Option<String> {
     let Start { cwd, .. } = start;
     let shown = start.spec.path.as_str();
     if !std::path::Path::new(cwd).is_dir() {
-        return Some(format!("`{shown}` cannot be started: the folder `{cwd}` is not there"));
+        return Some(format!("`{shown}` cannot be started: the folder `{cwd}` does not exist"));
     }
     if start.path.is_empty() {
         // What is installed is looked for when its files are read.
         return None;
     }
     let Ok(metadata) = std::fs::metadata(&start.path) else {
-        return Some(format!("`{shown}` cannot be started: there is no such file"));
+        return Some(format!("`{shown}` cannot be started: no such file"));
     };
     if metadata.is_dir() {
         return Some(format!("`{shown}` cannot be started: it is a folder"));
     }
     if let Some(Runtime { path, .. }) = &start.runtime {
         let is_there = std::path::Path::new(path).exists();
-        return (!is_there).then(|| format!("`{shown}` cannot be started: `{path}` is not there"));
+        return (!is_there)
+            .then(|| format!("`{shown}` cannot be started: `{path}` does not exist"));
     }
     if !is_executable(&metadata) {
-        return Some(format!("`{shown}` may not be executed; run `chmod +x {shown}`"));
+        return Some(format!("`{shown}` is not executable; run `chmod +x {shown}`"));
     }
     let head = head_of(start)?;
     match interpreter(&head) {
@@ -210,12 +211,12 @@ pub(super) fn problem_of(start: &Start) -> Option<String> {
                 if file.ends_with('\r') { ", which ends with a carriage return" } else { "" };
             let file = file.trim_end();
             Some(format!(
-                "`{shown}` cannot be started: its first line names `{file}`{breaks}, which is not there"
+                "`{shown}` cannot be started: its first line names `{file}`{breaks}, which does not exist"
             ))
         }
         Interpreter::None if is_text(&head) => Some(format!(
-            "`{shown}` cannot be started: its first line does not say what runs it; \
-             begin it with one such as `#!/usr/bin/env python3`"
+            "`{shown}` cannot be started: its first line does not name an interpreter; begin it \
+             with a line such as `#!/usr/bin/env python3`"
         )),
         _ => None,
     }

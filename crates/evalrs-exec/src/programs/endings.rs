@@ -19,7 +19,7 @@ pub(super) enum ProcessEnding {
 }
 
 impl ProcessEnding {
-    /// The ending that a status tells of. Bubblewrap passes signals on as shells do, as codes above 128.
+    /// The ending in a status. Bubblewrap passes signals on as shells do, as codes above 128.
     pub(super) fn of(status: ExitStatus, is_sandboxed: bool) -> Self {
         match (status.code(), signal_of(status)) {
             (_, Some(signal)) => Self::Signal(signal),

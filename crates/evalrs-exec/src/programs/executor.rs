@@ -37,7 +37,7 @@ pub struct ProgramExecutor {
     pools: RefCell<Vec<PoolEntry>>,
     /// Pools of files that have changed since, until all was taken that their workers tell of.
     pub(super) retired: RefCell<Vec<PoolEntry>>,
-    /// The exceptions that were said in full.
+    /// The exceptions that were already reported in full.
     said: RefCell<BTreeSet<String>>,
 }
 
@@ -111,7 +111,7 @@ impl ProgramExecutor {
         }
     }
 
-    /// How many calls are taken at once: so many that no worker waits for the next.
+    /// How many calls are taken at once: enough that no worker waits for the next.
     pub fn most(&self) -> usize {
         let ProgramSettings { workers, overlapping, .. } = self.world.settings;
         (2 * WINDOW * workers).max(2 * overlapping)
@@ -187,7 +187,7 @@ impl ProgramExecutor {
         executable::run(&start, surroundings, &action.input, &self.world).await
     }
 
-    /// Says where a function or a module raised an exception, where that is wanted; the same is said once.
+    /// Reports where a function or a module raised an exception, if wanted; each one once.
     fn tell_where(&self, start: &Start, outcome: &Outcome) {
         let Outcome::Failure(failure) = outcome else { return };
         let Some(details) = failure.stderr.as_deref() else { return };

@@ -71,7 +71,7 @@ pub(super) fn is_newer(path: &str, begin: SystemTime) -> bool {
     times.into_iter().flatten().any(|time| time >= begin)
 }
 
-/// What tells that a file was written: when, and how long it is. None where there is none.
+/// Shows that a file was written: its time and length. None where there is none.
 pub(crate) type WrittenStamp = Option<(SystemTime, u64)>;
 
 pub(crate) fn stamp(path: &str) -> WrittenStamp {

@@ -42,7 +42,7 @@ impl Group {
         end(self.leader.load(Ordering::Relaxed));
     }
 
-    /// Asks every process of the group to end.
+    /// Requests every process of the group to end.
     pub(super) fn terminate(&self) {
         if let Some(supervisor) = &self.supervisor {
             return supervisor.terminate();
@@ -73,7 +73,7 @@ impl Drop for Group {
 /// The supervisor of a program; there are none but on Linux.
 #[derive(Debug)]
 struct Supervisor {
-    /// Stands for it and for no later process of its number.
+    /// Identifies the process, and no later process of its number.
     #[cfg(target_os = "linux")]
     handle: Option<std::os::fd::OwnedFd>,
 }

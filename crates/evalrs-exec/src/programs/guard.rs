@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Reads `+ ID`, `- ID` and `= FOLDER`, a line each; ends the groups that were not taken back, and removes the folder.
+/// Reads `+ ID`, `- ID` and `= FOLDER`, a line each; ends the groups that remain, and removes the folder.
 const SCRIPT: &str = "\
 groups=' '
 folder=

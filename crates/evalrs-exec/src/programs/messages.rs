@@ -59,8 +59,7 @@ impl LoadedMessage {
             return None;
         }
         Some(format!(
-            "`{}` runs in {}, but the keys of its results hold {} {}, which is what its runtime answers to \
-             `--version`: name the runtime that is meant with `runtime: PATH`",
+            "`{}` runs in {}, but the keys of its results have {} {}, which its runtime reports for `--version`: name the right runtime with `runtime: PATH`",
             start.spec.shown(),
             self.runtime,
             keyed.name,
@@ -69,7 +68,7 @@ impl LoadedMessage {
     }
 }
 
-/// Files that a worker tells of, absolute.
+/// Files that a worker reports, absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct ReportedFiles {
@@ -104,7 +103,7 @@ impl<'a> WorkerMessage<'a> {
         serde_json::from_slice(line).map_err(|_| {
             let text = String::from_utf8_lossy(&line[..line.len().min(400)]);
             let shown: String = text.chars().take(100).collect();
-            format!("what came from its worker is not a message: {shown}")
+            format!("its worker sent an invalid message: {shown}")
         })
     }
 
@@ -236,7 +235,7 @@ mod tests {
         assert_eq!(message.reported().unwrap().files, ["/b", "/a"]);
         assert!(WorkerMessage::read(br#"{"id":3}"#).unwrap().result.is_none());
         let problem = WorkerMessage::read(b"hello \xff").unwrap_err();
-        assert_eq!(problem, "what came from its worker is not a message: hello \u{fffd}");
+        assert_eq!(problem, "its worker sent an invalid message: hello \u{fffd}");
         let mut line = Vec::new();
         write_request(7, r#"{"a":1}"#, &mut line);
         assert_eq!(line, b"{\"id\":7,\"input\":{\"a\":1}}\n");
@@ -263,8 +262,8 @@ mod tests {
             let expected = expected.map(|shown| {
                 let (ran, held) = shown.split_once(" python ").unwrap();
                 format!(
-                    "`g.py:grade` runs in {ran}, but the keys of its results hold python {held}, which is what its \
-                     runtime answers to `--version`: name the runtime that is meant with `runtime: PATH`"
+                    "`g.py:grade` runs in {ran}, but the keys of its results have python {held}, which its runtime \
+                     reports for `--version`: name the right runtime with `runtime: PATH`"
                 )
             });
             assert_eq!(loaded.other_version(&start), expected, "{keyed} {ran}");

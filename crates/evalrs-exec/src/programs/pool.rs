@@ -46,7 +46,7 @@ impl Pool {
             outcome
         };
         self.wake.notify_one();
-        outcome.await.unwrap_or_else(|_| not_asked("its worker was given up"))
+        outcome.await.unwrap_or_else(|_| not_asked("its worker was stopped"))
     }
 
     /// Loads the program, if that was not done yet.
@@ -62,7 +62,7 @@ impl Pool {
             self.start_first(&mut queue);
             loaded
         };
-        let given_up = || Failure::new(FailureKind::NotAsked, "not asked: its worker was given up");
+        let given_up = || Failure::new(FailureKind::NotAsked, "not called: its worker was stopped");
         loaded.await.unwrap_or_else(|_| Err(given_up()))
     }
 
@@ -127,7 +127,7 @@ impl Pool {
         self.queue().end_all(&not_asked(reason));
     }
 
-    /// Lets the workers end when they have answered what they were asked.
+    /// Lets the workers end when they have answered their requests.
     pub(super) fn retire(&self) {
         self.queue().is_retired = true;
         self.wake.notify_waiters();
@@ -273,7 +273,11 @@ impl BusyWorker<'_> {
             }
             let sent = message.id.and_then(|id| self.unanswered.remove(&id));
             let Some(PoolRequest { job, .. }) = sent else {
-                return Err(Fault::Garbage("its worker answers what it was not asked".to_owned()));
+                return Err(Fault::Garbage(
+                    "its worker answered a call that was not \
+                                           made"
+                        .to_owned(),
+                ));
             };
             let start = &self.pool.start;
             let outcome = match (message.result, message.error) {

@@ -1,4 +1,4 @@
-//! What programs print to their standard error, said line by line where the user wants to see it.
+//! The standard error of programs, shown line by line where the user wants to see it.
 
 use std::sync::Arc;
 

@@ -30,9 +30,9 @@ const WARMING_UP: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(super) struct Job {
     pub id: u64,
-    /// What the program is handed: compact JSON.
+    /// The input of the program: compact JSON.
     pub input: String,
-    /// Whether it is asked while nothing else is: it was unanswered when a worker died.
+    /// Whether it must run alone: it was unanswered when a worker died.
     pub is_alone: bool,
     pub answer: oneshot::Sender<Outcome>,
 }
@@ -57,7 +57,7 @@ pub(super) enum PoolState {
 pub(super) struct WorkerQueue {
     last_id: u64,
     waiting: VecDeque<Job>,
-    /// What is asked alone.
+    /// The requests that run alone.
     suspects: VecDeque<Job>,
     /// Who waits until it is loaded.
     loads: Vec<oneshot::Sender<Result<DiscoveredFiles, Failure>>>,
@@ -94,7 +94,7 @@ impl WorkerQueue {
         outcome
     }
 
-    /// Has somebody told what the program loads, once a worker has loaded it.
+    /// Has the loaded files of the program reported, once a worker has loaded it.
     pub(super) fn await_load(&mut self) -> oneshot::Receiver<Result<DiscoveredFiles, Failure>> {
         let (sender, loaded) = oneshot::channel();
         self.loads.push(sender);
@@ -143,7 +143,7 @@ impl WorkerQueue {
         Some(silent.map_or(since, |silent| silent.max(since)) + self.loading)
     }
 
-    /// Takes out what a worker may be sent that holds `held` requests.
+    /// Takes out the requests that may be sent to a worker with `held` requests.
     pub(super) fn take(
         &mut self,
         held: usize,
@@ -188,7 +188,7 @@ impl WorkerQueue {
         self.pace = Some(self.pace.map_or(first, |pace| (pace * 3 + each) / 4));
     }
 
-    /// Takes back what was not answered: suspects are asked alone, and others before all that waits.
+    /// Puts unanswered requests back: suspects run alone, others before all that waits.
     pub(super) fn give_back(&mut self, jobs: Vec<Job>) {
         for job in jobs.into_iter().rev() {
             let queue = if job.is_alone { &mut self.suspects } else { &mut self.waiting };
@@ -248,14 +248,14 @@ impl WorkerQueue {
         self.workers -= 1;
         if self.workers == 0 {
             self.loads.clear();
-            self.end_all(&not_asked("its worker was given up"));
+            self.end_all(&not_asked("its worker was stopped"));
         }
     }
 }
 
 /// The failure of what was never sent.
 pub(super) fn not_asked(reason: &str) -> Outcome {
-    Outcome::Failure(Failure::new(FailureKind::NotAsked, format!("not asked: {reason}")))
+    Outcome::Failure(Failure::new(FailureKind::NotAsked, format!("not called: {reason}")))
 }
 
 /// What decides whether one worker more pays.

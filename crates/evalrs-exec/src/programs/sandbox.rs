@@ -21,7 +21,7 @@ const SETTINGS: [&str; 4] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/
 const FOLDERS: [&str; 6] =
     ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "NODE_PATH", "DENO_DIR", "BUN_INSTALL"];
 
-/// What stands before the command of a program that runs in a sandbox.
+/// The words before the command of a program that runs in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SandboxCommand<'a> {
     pub bwrap: &'a str,

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 pub(super) use linux::{END, words};
 pub(super) use not_started::problem;
 
-/// What stands before the words of a command; nothing where programs are not supervised.
+/// The words before a command; nothing where programs are not supervised.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn words() -> Option<[String; 3]> {
     None

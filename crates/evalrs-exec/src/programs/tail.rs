@@ -41,19 +41,19 @@ impl Tail {
     }
 }
 
-/// The last bytes of a text, at most so many, from the beginning of a character.
+/// The last bytes of a text, at most this many, from the beginning of a character.
 pub(super) fn last(text: &str, most: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(most))..]
 }
 
-/// The first bytes of a text, at most so many, up to the end of a character.
+/// The first bytes of a text, at most this many, up to the end of a character.
 pub(super) fn first(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
 pub(super) type SharedTail = Arc<Mutex<Tail>>;
 
-/// What stands in a shared tail.
+/// The text in a shared tail.
 pub(super) fn text_of(tail: &SharedTail, start: &Start) -> Option<String> {
     tail.lock().unwrap_or_else(PoisonError::into_inner).text(start)
 }

@@ -101,7 +101,7 @@ impl Worker {
                 let said = self.ended().await;
                 format!("the worker of `{shown}` {said} before it had loaded it")
             }
-            Ok(Err(_)) => format!("the worker of `{shown}` does not stop to write"),
+            Ok(Err(_)) => format!("the worker of `{shown}` does not stop writing"),
             Ok(Ok(())) => {
                 let line = self.replies.next().map(<[u8]>::to_vec).unwrap_or_default();
                 match WorkerMessage::read(&line) {
@@ -117,7 +117,7 @@ impl Worker {
                     Ok(WorkerMessage { unloadable: Some(said), .. }) => {
                         return Err(messages::not_loaded(start, &said, self.stderr(start)));
                     }
-                    Ok(_) => format!("the worker of `{shown}` did not say whether it loaded it"),
+                    Ok(_) => format!("the worker of `{shown}` did not report whether it loaded it"),
                     Err(problem) => format!("`{shown}` cannot be loaded: {problem}"),
                 }
             }

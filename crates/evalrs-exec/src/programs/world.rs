@@ -19,7 +19,7 @@ use evalrs_model::spec::{Language, SandboxKind};
 /// An interpreter that starts beside many others, on a machine that is busy, needs seconds to import what it is given.
 const LEAST_TO_LOAD_MS: u64 = 15_000;
 
-/// How much runs at once, and what is said of it.
+/// The number of parallel programs, and how they are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramSettings {
     /// Processes at once: executables, and workers of each program.
@@ -149,7 +149,7 @@ impl ProgramWorld {
         self.told.notify_one();
     }
 
-    /// What was said since the last call.
+    /// The reports since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut *self.notices())
     }

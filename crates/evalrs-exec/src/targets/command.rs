@@ -62,7 +62,7 @@ pub(super) fn check_end(talk: &Talk<'_>, end: &AgentEnd) -> Result<(), Failure> 
     Err(Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) })
 }
 
-/// What a line tells of what the agent is doing, for people: the tool it calls, or the kind of the step.
+/// The agent's activity in a line, for people: the tool it calls, or the kind of the step.
 fn step_of(line: &str) -> Option<String> {
     let value: Value = serde_json::from_str(line).ok()?;
     let event = value.get("event").and_then(Value::as_str)?;

@@ -29,7 +29,8 @@ pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     }
 }
 
-/// Says what the user says, for as long as there is something. A user that is simulated hears what the agent answers.
+/// Reports what the user says, for as long as there is something. A user that is simulated hears what the agent
+/// answers.
 #[cfg(feature = "judge")]
 async fn hold(talk: Talk<'_>, dialogue: &mut Dialogue<'_>) -> Result<(), Failure> {
     let mut user = UserTurns::new(&talk)?;
@@ -69,7 +70,7 @@ fn adapter(talk: &Talk<'_>) -> Result<Adapter, String> {
         .map_err(|why| format!("`{}` is not an adapter: {why}", source.name))?;
     match &action.model {
         Some(model) if adapter.model_flag.is_none() => Err(format!(
-            "the agent cannot be told to use the model `{}`: name the flag for it as `modelFlag` in `{}`",
+            "the adapter has no flag for the model `{}`: name the flag as `modelFlag` in `{}`",
             model.name, source.name
         )),
         _ => Ok(adapter),
@@ -232,7 +233,7 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-/// What an update tells of what the agent is doing, for people.
+/// The agent's activity in an update, for people.
 fn step_of(update: &Update) -> Option<String> {
     let is_over = matches!(update.status.as_deref(), Some("completed" | "failed" | "error"));
     let name = update.title.as_ref().filter(|_| update.kind == UpdateKind::ToolCall && !is_over);

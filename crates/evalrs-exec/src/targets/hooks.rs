@@ -19,7 +19,7 @@ use evalrs_model::outcome::{Failure, FailureKind};
 
 /// How long a command may take that prepares something.
 const TO_SET_UP: Duration = Duration::from_mins(5);
-/// How long one may take that cleans up: whoever has pressed Ctrl-C waits for it.
+/// How long a cleaning hook may take: a user who pressed Ctrl-C waits for it.
 const TO_TEAR_DOWN: Duration = Duration::from_secs(30);
 
 /// What is done before the first conversation and after the last.
@@ -53,7 +53,7 @@ impl Setup {
         done.await.clone()
     }
 
-    /// Where a function prepares the server, another one prepares it anew, and so do other models.
+    /// Where a function prepares the server, another one prepares it again, and so do other models.
     fn forget_other(&self, identity: &Arc<TargetIdentity>) {
         if identity.setup.is_none() {
             return;

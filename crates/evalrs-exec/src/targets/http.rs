@@ -138,7 +138,7 @@ impl Server<'_> {
             values.push(value);
         }
         if values.is_empty() {
-            return Err(self.unreadable(&format!("it is no stream of events: {shown}")));
+            return Err(self.unreadable(&format!("it is not an event stream: {shown}")));
         }
         if !events.is_done && exchange::breaks_off(&values) {
             return Err(self.unreadable("the stream ends before `finish_reason` and `[DONE]`"));
@@ -152,7 +152,7 @@ impl Server<'_> {
         if let (300..400, Some(location)) = (status, &reply.location) {
             let location = self.talk.launch.without_secrets(location);
             let message = format!(
-                "the target answered {status} and points to {location}: redirections are not followed, write that as `url`"
+                "the target answered {status} and points to {location}: redirects are not followed, set `url` to that address"
             );
             return Failure::new(FailureKind::NotFound, message).into();
         }
@@ -170,10 +170,10 @@ impl Server<'_> {
 
     fn missing(&self, name: &str, path: Option<&String>, shown: &str) -> Failure {
         let path = path.map_or("", String::as_str);
-        self.unreadable(&format!("nothing stands at `{name}` ({path}): {shown}"))
+        self.unreadable(&format!("nothing at `{name}` ({path}): {shown}"))
     }
 
-    /// The last value that stands at a path in any of these.
+    /// The last value at a path in any of these.
     fn last_at(path: Option<&JsonPath>, values: &[Value]) -> Option<Value> {
         values.iter().rev().find_map(|value| exchange::at(path?, value))
     }
@@ -196,7 +196,7 @@ impl Server<'_> {
         self.checked(row, usage)
     }
 
-    /// Puts the messages that the server tells of into the row, where the suite says where they stand.
+    /// Puts the messages of the server's reply into the row, if the suite sets their path.
     fn put_messages(
         &self,
         values: &[Value],
@@ -276,7 +276,7 @@ impl Server<'_> {
         let answer = given.map_err(|why| self.talk.no_answer(why, None))?;
         let output = answer.row.get("output").map(exchange::answer_text);
         output.ok_or_else(|| {
-            self.unreadable("it has no `output`: say where the answer stands with `answer`")
+            self.unreadable("it has no `output`: set `answer` to the path of the answer")
         })
     }
 }

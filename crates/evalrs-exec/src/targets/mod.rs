@@ -58,7 +58,8 @@ use written::WrittenFiles;
 /// How long the first further attempt waits; each later one twice as long.
 const BACK_OFF: Duration = Duration::from_secs(1);
 
-/// How often a conversation is held in which files change that may be the agent's or somebody's else.
+/// How often a conversation is run again because files changed that the agent or another process may
+/// have written.
 const MOST_HELD: u32 = 3;
 
 /// A conversation under way.
@@ -67,7 +68,7 @@ type ConversationFuture<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, F
 /// Executes conversations.
 #[derive(Debug, Default)]
 pub struct TargetExecutor {
-    /// More than 0 tells every step in a line.
+    /// More than 0 reports every step in a line.
     verbosity: u8,
     /// Ends it all where every conversation fails in the same way.
     breaker: RefCell<Breaker>,
@@ -80,7 +81,7 @@ pub struct TargetExecutor {
     stepped: tokio::sync::Notify,
 }
 
-/// Tells of a conversation from when it begins until it ends, also where it is cancelled.
+/// Reports a conversation from its beginning to its end, also where it is cancelled.
 struct ConversationNotices<'a> {
     executor: &'a TargetExecutor,
     who: &'a str,
@@ -100,8 +101,8 @@ impl Drop for ConversationNotices<'_> {
 }
 
 impl TargetExecutor {
-    /// One that tells every step in a line where `verbosity` is more than 0, and begins no more conversations after
-    /// `identical_failures` that are alike, in a row; 0 always does.
+    /// One that reports every step in a line if `verbosity` is more than 0, and begins no more conversations after
+    /// `identical_failures` identical failures in a row; 0 always does.
     pub fn new(verbosity: u8, identical_failures: u32) -> Self {
         let breaker = RefCell::new(Breaker::new(identical_failures));
         Self { verbosity, breaker, ..Self::default() }
@@ -147,7 +148,7 @@ impl TargetExecutor {
                     };
                     used = usage;
                     self.say(format!(
-                        "{}: `{path}` changed meanwhile: it is asked once more, to tell whether the agent writes that file",
+                        "{}: `{path}` changed meanwhile: running it once more, to find out whether the agent writes that file",
                         launch.what_for
                     ));
                     continue;
@@ -244,7 +245,7 @@ impl TargetExecutor {
         })
     }
 
-    /// Tells what a conversation does now; none once it has ended.
+    /// Reports what a conversation does now; none once it has ended.
     fn tell(&self, who: &str, doing: Option<String>) {
         let mut steps = self.steps.borrow_mut();
         let line = doing.as_ref().filter(|_| self.verbosity > 0);
@@ -271,7 +272,8 @@ impl TargetExecutor {
         self.setup.tear_down(programs).await;
     }
 
-    /// Waits until the agents that were made on servers are deleted, and says which ones are left.
+    /// Waits until the agents that were made on servers are deleted, and reports which ones are
+    /// left.
     #[cfg(feature = "judge")]
     pub(crate) async fn deleted(&self) -> Vec<String> {
         self.web.agents.deleted().await

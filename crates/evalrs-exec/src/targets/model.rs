@@ -35,7 +35,7 @@ impl<'a> TalkingModel<'a> {
     ) -> Result<Self, Failure> {
         let settings = endpoint.model_settings();
         let provider = provider::find(&settings.provider).ok_or_else(|| {
-            let message = format!("there is no provider `{}`", settings.provider);
+            let message = format!("unknown provider `{}`", settings.provider);
             Failure::new(FailureKind::Unloadable, message)
         })?;
         let seed = settings.seed.map(|seed| seed.wrapping_add(i64::from(trial)));
@@ -87,9 +87,8 @@ impl<'a> TalkingModel<'a> {
             return Err(RefusedReply { failure, said: Some(said) });
         }
         let read = body.and_then(|body| ChatReply::read(*provider, &body, messages));
-        let reply = read.map_err(|why| {
-            errors::no_answer(&format!("what {who} replied"), &why, &reply.text, url, *provider)
-        })?;
+        let reply =
+            read.map_err(|why| errors::no_answer(who, &why, &reply.text, url, *provider))?;
         self.ended(&reply).map_or(Ok(reply), |failure| Err(failure.into()))
     }
 

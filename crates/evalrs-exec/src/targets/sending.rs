@@ -40,7 +40,7 @@ impl<T> Attempt<T> {
 }
 
 impl Talk<'_> {
-    /// Sends a request until `read` takes the reply, or there is no more use in it.
+    /// Sends a request until `read` takes the reply, or retries are useless.
     pub(super) async fn send<T>(
         &self,
         request: &WebRequest<'_>,
@@ -68,7 +68,7 @@ impl Talk<'_> {
                 Err(failure) => failure,
             };
             if failure.kind == FailureKind::Timeout {
-                slot.timed_out("gave no answer in time");
+                slot.timed_out("did not answer in time");
                 return Err(failure);
             }
             slot.failed(&failure, status, &pause, 0);
@@ -117,7 +117,7 @@ impl Talk<'_> {
         let location = response.headers().get("location");
         let location = location.and_then(|place| place.to_str().ok()).map(str::to_owned);
         if let Some(encoding) = encoding(&response) {
-            let message = format!("the reply is compressed ({encoding}), which nobody asked for");
+            let message = format!("the reply is compressed ({encoding}), which was not requested");
             return Attempt::broken(Failure::new(FailureKind::TargetFailed, message), false);
         }
         let bytes = match read_body(response, MOST_REPLY).await {
@@ -163,7 +163,7 @@ fn given_up(talk: &Talk<'_>, refused: Refusal, last: Option<Failure>) -> Failure
     };
     match last {
         Some(last) => {
-            let message = format!("{}; {why}, and the time limit is before that", last.message);
+            let message = format!("{}; {why}, and the time limit is earlier", last.message);
             Failure { message, ..last }
         }
         None => {

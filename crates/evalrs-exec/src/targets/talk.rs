@@ -18,7 +18,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Usage};
 /// One attempt of a conversation, as an agent sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Talk<'a> {
-    /// What is to be said, to whom.
+    /// The reports, and their receiver.
     pub launch: &'a TargetLaunch,
     pub programs: &'a ProgramExecutor,
     #[cfg(feature = "judge")]
@@ -53,7 +53,7 @@ impl Talk<'_> {
         Arc::new(start)
     }
 
-    /// Where the answer of a command or a function stands in what it gives, if the suite says so.
+    /// The path of the answer in the output of a command or a function, if the suite sets it.
     pub(super) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
         path(self.launch.action.identity.spec.answer.as_deref())
     }
@@ -61,14 +61,14 @@ impl Talk<'_> {
     /// The failure of a conversation whose time is up.
     pub(crate) fn late(&self) -> Failure {
         let seconds = self.launch.start.spec.timeout_ms as f64 / 1000.0;
-        Failure::new(FailureKind::Timeout, format!("the target gave no answer within {seconds} s"))
+        Failure::new(FailureKind::Timeout, format!("the target did not answer within {seconds} s"))
     }
 
-    /// The failure that stands for an answer that is none.
+    /// The failure for an invalid answer.
     pub(crate) fn no_answer(&self, why: NoAnswer, stderr: Option<String>) -> Failure {
         let message = match why {
             NoAnswer::Error(words) => format!("the target reported an error: {words}"),
-            NoAnswer::Unreadable(why) => format!("what the target gave is not an answer: {why}"),
+            NoAnswer::Unreadable(why) => format!("the target's reply is not a valid answer: {why}"),
         };
         let message = self.launch.without_secrets(&message);
         Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
@@ -86,5 +86,5 @@ pub(super) fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
 /// A path, which was checked when the suite was read.
 pub(crate) fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
     let parsed = text.map(json_path::parse).transpose();
-    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
+    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("invalid path: {error}")))
 }

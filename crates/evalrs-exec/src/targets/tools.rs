@@ -82,7 +82,7 @@ fn start(talk: &Talk<'_>) -> Arc<Start> {
     Arc::new(own)
 }
 
-/// What the model is told of a result: text as it is, anything else as JSON.
+/// The result of a tool as the model gets it: text as it is, anything else as JSON.
 fn text_of(result: String, language: Language) -> String {
     if !language.has_worker() {
         return result;

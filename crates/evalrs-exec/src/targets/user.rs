@@ -1,4 +1,5 @@
-//! What the user says: the turns of the input, and then, where the suite has one, what a model says in place of a person.
+//! The messages of the user: the turns of the input, and then, where the suite has one, those of a model that simulates a
+//! person.
 //!
 //! To that model the conversation is turned round: it is the assistant, and what the agent says comes from its user.
 
@@ -14,9 +15,9 @@ use evalrs_eval::judge::provider::chat::{AssistantMessage, ChatMessage};
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
 use evalrs_model::spec::SimulatedUser;
 
-/// What stands before the first message, which APIs want from their user.
+/// The placeholder before the first message, which APIs require from their user.
 const OPENING: &str = "Hello, how can I help you?";
-/// What stands for an answer of the agent that is none.
+/// The placeholder for a missing answer of the agent.
 const SILENCE: &str = "(no answer)";
 
 pub(super) struct UserTurns<'a> {
@@ -32,7 +33,7 @@ pub(super) struct UserTurns<'a> {
 struct UserParting {
     /// Why: `user` where it had what it wanted, `user_max_turns` at its limit.
     why: &'static str,
-    /// What it said beside that, which nobody answers.
+    /// The text beside the marker, which is not answered.
     words: Option<String>,
 }
 
@@ -145,7 +146,7 @@ fn not_of_agent(failure: Failure) -> Failure {
     Failure { kind, ..failure }
 }
 
-/// What the model is told that it is.
+/// The role in the prompt of the model.
 fn system(user: &SimulatedUser) -> String {
     let ending = match user.stop_when.as_deref().filter(|marker| !marker.is_empty()) {
         Some(marker) => format!(

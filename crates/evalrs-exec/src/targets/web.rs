@@ -1,4 +1,4 @@
-//! The servers that conversations are held with, and requests to them.
+//! The servers of conversations, and requests to them.
 
 use crate::endpoint::Endpoint;
 use crate::judges::endpoints::Endpoints;

@@ -26,10 +26,10 @@ const HOME: &str = ".evalrs/workspaces";
 /// Where those are that are kept.
 const KEPT: &str = "kept";
 
-/// Tells folders of one process apart.
+/// Distinguishes folders of one process.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// Held while a folder is made in that of the process, or that is removed because nothing is in it.
+/// Locked while a folder is made in that of the process, or that is removed because it is empty.
 static OF_PROCESS: Mutex<()> = Mutex::new(());
 
 /// The folder of a conversation. One that is dropped before it was finished is left to be finished at the end.
@@ -41,7 +41,7 @@ pub(super) struct ConversationFolder {
     making: Option<JoinHandle<io::Result<()>>>,
     /// Whether what is to be undone after the conversation was begun.
     has_begun: std::cell::Cell<bool>,
-    /// What the agent began with, where it is told what it changed.
+    /// The initial files of the agent, if changes are to be shown.
     git: Option<WorkspaceGit>,
     left: Rc<RefCell<Vec<LeftWorkspace>>>,
     is_finished: bool,
@@ -53,7 +53,7 @@ struct OwnFolder {
     spec: WorkspaceSpec,
 }
 
-/// What came of a conversation, and what went wrong after it.
+/// The result of a conversation, and what went wrong after it.
 pub(super) struct EndedConversation {
     /// What the target answered, or why not.
     pub answered: Result<TargetAnswer, Failure>,
@@ -279,7 +279,7 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn link(_to: &Path, _at: &Path) -> io::Result<()> {
-    Err(io::Error::other("the template holds a link, which this system has not"))
+    Err(io::Error::other("the template has a link, which this system does not support"))
 }
 
 fn unmade(path: &Path, error: &io::Error) -> Failure {

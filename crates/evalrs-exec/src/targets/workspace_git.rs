@@ -61,7 +61,7 @@ pub(super) struct WorkspaceGit {
 /// A path in the workspace as git has it, whatever its bytes are.
 type GitPath = Vec<u8>;
 
-/// What stands in a workspace.
+/// The files of a workspace.
 #[derive(Debug, Default)]
 struct WorkspaceFiles {
     files: BTreeSet<GitPath>,
@@ -142,7 +142,7 @@ impl WorkspaceGit {
         Ok(())
     }
 
-    /// Makes the repository anew, with what was kept in it: the agent may have been there.
+    /// Makes the repository again, with what was kept in it: the agent may have been there.
     fn renew(&self) -> io::Result<()> {
         let home = beside(&self.workspace);
         let before = home.with_extension("before");

@@ -1,5 +1,5 @@
-//! Files that the words of a command name and that it writes while it runs: what an agent writes is no part of what
-//! decides what it does.
+//! Files that the words of a command name and that it writes while it runs: the output of an agent does not decide
+//! its behaviour.
 //!
 //! A file that was not there before is an output at once. One that was may have been saved by somebody else meanwhile; so
 //! the conversation is held once more, and only a file that changes again is the agent's.
@@ -27,7 +27,7 @@ pub(super) struct WrittenFiles {
     outputs: BTreeSet<String>,
     /// Those that changed in a conversation.
     suspects: BTreeSet<String>,
-    /// What nobody was told of yet.
+    /// Files that were not reported yet.
     news: Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>,
 }
 
@@ -44,7 +44,7 @@ impl WrittenFiles {
         .collect()
     }
 
-    /// Looks at them again after the conversation was held. Says which may have been saved by somebody else.
+    /// Looks at them again after the conversation. Says which may have been saved by somebody else.
     pub(super) fn after(
         &mut self,
         launch: &TargetLaunch,

@@ -49,7 +49,7 @@ impl Clients {
         })
     }
 
-    /// The proxy that is asked for `url`, without what it takes to be let in; none if there is none.
+    /// The proxy for `url`, without its credentials; none if there is none.
     pub(crate) fn proxy(&self, url: &str) -> Option<String> {
         let url = url.parse().ok().filter(|_| !is_local(url))?;
         let proxy = self.proxies.get_or_init(Matcher::from_system).intercept(&url)?;

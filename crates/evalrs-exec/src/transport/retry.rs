@@ -25,13 +25,13 @@ pub(crate) fn classify(status: u16) -> Option<FailureKind> {
     }
 }
 
-/// Whether another attempt may succeed: what the server says of it, else what the failure tells.
+/// Whether another attempt may succeed: by the server's word, else by the kind of failure.
 pub(crate) fn is_retryable(kind: FailureKind, should_retry: Option<bool>) -> bool {
     should_retry.unwrap_or(kind.policy().retried)
 }
 
-/// How long to wait before attempt `attempt` (from 1): what the server asked for, else exponential back-off with
-/// full jitter (`jitter` in 0..1; Brooker, "Exponential Backoff And Jitter", 2015). A server that asks for no time at all
+/// How long to wait before attempt `attempt` (from 1): the delay of the server, else exponential back-off with full
+/// jitter (`jitter` in 0..1; Brooker, "Exponential Backoff And Jitter", 2015). A server that asks for no time at all
 /// names none: otherwise every attempt would be used up at once.
 pub(crate) fn delay(attempt: u32, asked: Option<Duration>, jitter: f64) -> Duration {
     asked.filter(|asked| !asked.is_zero()).unwrap_or_else(|| {

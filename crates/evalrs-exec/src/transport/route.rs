@@ -12,7 +12,7 @@ use evalrs_model::outcome::{Failure, FailureKind};
 pub(crate) struct Route {
     /// The base URL, without secrets.
     pub url: String,
-    /// The proxy that was asked for it.
+    /// The proxy used for it.
     pub proxy: Option<String>,
     pub(crate) trust: Trust,
 }
@@ -44,7 +44,7 @@ impl Route {
                 None => format!("nothing listens at {url}: is a server running there?"),
                 Some(proxy) => format!(
                     "nothing listens at the proxy {proxy} that the environment names for {url}: \
-                     `NO_PROXY` names servers to be asked directly"
+                     list servers to reach directly in `NO_PROXY`"
                 ),
             }
         } else if error.is_builder() {
@@ -118,8 +118,12 @@ pub(crate) enum Trust {
 }
 
 impl Trust {
-    /// Whom it trusts, in words for whoever was refused.
-    #[expect(clippy::disallowed_methods, reason = "says which variables the TLS library has read")]
+    /// The authorities it trusts, in words for the error of an untrusted certificate.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "reports which variables the TLS library has \
+                                                   read"
+    )]
     fn words(self) -> String {
         let named = CERTIFICATE_VARIABLES.iter().filter_map(|name| {
             let value = std::env::var_os(name)?;
@@ -128,18 +132,18 @@ impl Trust {
         let named = named.collect::<Vec<_>>().join(" and ");
         match (self, named.is_empty()) {
             (Self::System, true) => {
-                "trusted are the authorities that the system knows; `SSL_CERT_FILE` names others"
+                "the system's certificate authorities are trusted; `SSL_CERT_FILE` names others"
                     .to_owned()
             }
-            (Self::System, false) => format!("trusted are the authorities of {named}"),
+            (Self::System, false) => format!("the certificate authorities of {named} are trusted"),
             (Self::BuiltIn, true) => {
-                "the system has no certificates of authorities, so the built-in ones are trusted; \
+                "the system has no certificate authorities, so the built-in ones are trusted; \
                  `SSL_CERT_FILE` names others"
                     .to_owned()
             }
             (Self::BuiltIn, false) => {
                 format!(
-                    "no certificate could be read from {named}, so the built-in authorities are trusted"
+                    "no certificate could be read from {named}, so the built-in certificate authorities are trusted"
                 )
             }
         }

@@ -1,4 +1,4 @@
-//! Which labels may stand for what has none: those that were drawn at random.
+//! Which labels may represent unlabelled results: those that were sampled at random.
 
 use super::given::{label_picks, labels, submission_digest};
 use crate::Db;
@@ -20,7 +20,7 @@ fn draws<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[u64]> 
     numbers.into()
 }
 
-/// That of a case; none where there is no such case.
+/// That of a case; none if the case does not exist.
 pub(crate) fn draw_of<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
@@ -30,7 +30,7 @@ pub(crate) fn draw_of<'db>(
     draws(db, chunk, grader).get(case).copied()
 }
 
-/// The greatest number of an answer whose label was drawn at random; none where nobody drew.
+/// The greatest number of an answer whose label was sampled at random; none if no label was.
 #[salsa::tracked(returns(copy))]
 pub fn drawn_until<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<u64> {
     let mut last = None;

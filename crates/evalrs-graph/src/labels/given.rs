@@ -97,7 +97,7 @@ pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
         FileText::Text(text) => label_file::read(path, text, scales(db, root), layout),
         FileText::Unread => LabelReading::default(),
         FileText::Missing if !is_named => LabelReading::default(),
-        FileText::Missing => unreadable("there is no such file"),
+        FileText::Missing => unreadable("no such file"),
         FileText::Unreadable(reason) => unreadable(reason),
         FileText::NoText(problem) => wrong((**problem).clone()),
     }
@@ -258,7 +258,7 @@ pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[C
     if all.iter().all(|said| said.is_empty()) { Box::default() } else { all.into() }
 }
 
-/// What people say of a case, each with their name where that is known.
+/// Human labels of a case, each with their name where that is known.
 pub(crate) type CasePeople = Box<[(Option<Box<str>>, Label)]>;
 
 fn sample_id(id: &str, occurrence: u32) -> Cow<'_, str> {
@@ -306,7 +306,7 @@ pub(crate) fn is_held_out<'db>(
     })
 }
 
-/// What tells the submission that a grader is given of a case from all others.
+/// Identifies the submission that a grader gets of a case.
 pub(crate) fn submission_digest<'db>(
     db: &'db dyn Db,
     chunk: Chunk,

@@ -1,4 +1,4 @@
-//! What people say of the cases, and what follows from that: no plan reads any of it.
+//! Human labels of the cases, and what follows from that: no plan reads any of it.
 //!
 //! `given` reads labels from rows and files, for every case and grader. Of them `drawn` are a random part, and `queue` is what
 //! to label next.

@@ -226,7 +226,7 @@ pub(super) struct PromptRun<'a> {
     pub done: Vec<CapturedPrompt>,
     /// One that is being graded.
     heard: Option<CapturedPrompt>,
-    /// What is told of its failures.
+    /// The message for its failures.
     pub warnings: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordView {
     Capture,
-    /// What it did in so many trials.
+    /// Its results in this many trials.
     Trials(usize),
     /// What it wrote.
     Raw {
@@ -105,7 +105,7 @@ pub(super) fn give(
     end(ended, error, &work, &setup, console.err)
 }
 
-/// Notes what was used, says what is to be said, and how the command ends.
+/// Notes the usage, prints messages, and returns how the command ends.
 fn end(
     ended: SequencesEnd,
     error: Option<Error>,
@@ -124,7 +124,7 @@ fn end(
     if let Some(message) = in_vain.first() {
         let actions = count(in_vain.len(), "action");
         let message = sanitize(message);
-        writeln!(err, "warning: {actions} failed anew, so what is stored stays: {message}")?;
+        writeln!(err, "warning: {actions} failed again, so the cached result stays: {message}")?;
     }
     let is_whole = matches!(end, Ok(End::Done));
     let name = format!("agent {}", setup.adapter.name);
@@ -137,7 +137,7 @@ fn end(
     let failed = |error: evalrs_store::StoreError| Error::harness_grading(error.to_string());
     completed.map_err(failed)?;
     if end.map_err(failed)? == End::Interrupted {
-        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
+        writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
         return Ok(ExitStatus::Interrupted);
     }
     Ok(ExitStatus::Success)

@@ -17,7 +17,7 @@ use evalrs_system::FileBytes;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// What was asked for, once it is known to make sense.
+/// The options, once they are checked.
 struct ComparisonRequest<'a> {
     strategy: Strategy,
     /// Only with the strategy that takes one.
@@ -147,7 +147,7 @@ fn say_compared(
     writeln!(err, "comparing {format} results: {prompts}, {compared} of them in several runs")
 }
 
-/// The ranks of every prompt that is compared as the grader has them; none if somebody said stop.
+/// The grader's ranks for every prompt that is compared; none if the user interrupted.
 fn ranks_by_grader(
     path: &str,
     args: &CompareArgs,

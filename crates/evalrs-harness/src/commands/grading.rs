@@ -24,7 +24,7 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::Error;
 
-/// So many calls keep all workers of this machine busy.
+/// This many calls keep all workers of this machine busy.
 const AHEAD: usize = 256;
 
 /// A grader that is ready to be called.
@@ -47,14 +47,14 @@ pub(super) struct GradingTotals {
     pub interrupted: bool,
 }
 
-/// Takes what a grader says of the next record, and says its lines where it is told to.
+/// Takes the grade of the next record, and prints its lines if wanted.
 pub(super) type Take<'a> = &'a mut dyn FnMut(GraderResult, &mut dyn Write) -> Result<(), Error>;
 
 /// Takes the text that a grader gave for the next input.
 pub(super) type TakeText<'a> =
     &'a mut dyn FnMut(&ProgramSpec, &str, &mut dyn Write) -> Result<(), StopReason>;
 
-/// What came of calling a grader.
+/// The result of calling a grader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallTotals {
     pub cached: u64,
@@ -142,7 +142,7 @@ impl<'a> CallableGrader<'a> {
             let calls = count(called.in_vain.len(), "record");
             writeln!(
                 err,
-                "warning: {calls} could not be graded anew, so what is stored stays: {message}"
+                "warning: {calls} could not be graded again, so the cached grade stays: {message}"
             )?;
         }
         let is_whole = matches!(called.end, Ok(End::Done));
@@ -159,7 +159,7 @@ impl<'a> CallableGrader<'a> {
             (None, Ok(end)) => end == End::Interrupted,
         };
         if interrupted {
-            writeln!(err, "interrupted: what was graded is kept, a rerun grades the rest")?;
+            writeln!(err, "interrupted: finished grades are cached, a rerun grades the rest")?;
         }
         Ok(CallTotals { cached: called.cached, called: called.executed, interrupted })
     }
@@ -168,7 +168,7 @@ impl<'a> CallableGrader<'a> {
 /// Why no more is taken.
 pub(super) enum StopReason {
     Grader(Failure),
-    /// What came of it cannot be taken.
+    /// Its result cannot be taken.
     Taker(Error),
 }
 

@@ -60,7 +60,8 @@ pub(crate) fn headless(
     Ok(ExitStatus::Success)
 }
 
-/// Handles requests, many at once, until there are no more and all are answered, or somebody says stop.
+/// Handles requests, many at once, until there are no more and all are answered, or the user
+/// interrupts.
 async fn serve(server: &RpcServer<'_>) {
     let mut stop = pin!(interrupted());
     let mut lines = request_lines();
@@ -207,8 +208,7 @@ impl RpcServer<'_> {
         }
     }
 
-    /// Says something to the agent, tells what it does, and answers what it answers; where that is cancelled, as far as it
-    /// came.
+    /// Sends a message to the agent, reports its updates, and returns its answer; if that is cancelled, the part so far.
     async fn prompt(&self, params: &Value) -> Result<Value, RpcError> {
         let session = self.session(params)?;
         let id = params["sessionId"].clone();
@@ -267,7 +267,7 @@ fn text_of(params: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What is told of an update.
+/// The report of an update.
 fn notification(update: &Update) -> Value {
     let text = update.content.as_deref().unwrap_or_default();
     let content = json!({"type": "text", "text": text});

@@ -12,7 +12,7 @@ use evalrs_base::text::{count, sanitize};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// Writes results in the style that is asked for.
+/// Writes results in the chosen style.
 pub(crate) fn format(args: &FormatArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let style = args.style.as_str();
     if !["jsonl", "markdown", "csv"].contains(&style) {
@@ -59,7 +59,7 @@ pub(crate) fn summarize(
     Ok(ExitStatus::Success)
 }
 
-/// Counts the cases of every category and says what is out of balance.
+/// Counts the cases of every category and reports what is out of balance.
 pub(crate) fn balance(args: &BalanceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let bytes = file(&args.view, "prompts.jsonl", console)?;
     let cases = checked(&bytes, "prompt", check::prompt)?;

@@ -12,7 +12,7 @@ use crate::lines::{JsonRecord, members_of};
 use crate::words::{fixed, has_tool_errors, percent, text_of};
 use evalrs_base::ordered_map::OrderedMap;
 
-/// What counts how much for the weighted strategy.
+/// The weights of the weighted strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CaptureWeights {
     pub quality: f64,
@@ -69,7 +69,7 @@ pub(crate) fn rank_statistical(matchup: &Matchup<'_>) -> Vec<RunRank> {
     ranked(contestants.map(|one| (one.run, score(one.record).unwrap_or(0.0))).collect())
 }
 
-/// What a comparison grader of somebody's own is handed.
+/// The input of a custom comparison grader.
 pub(crate) fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun]) -> Value {
     let contestants = matchup.contestants.iter().map(|one| {
         let mut input = members_of(one.record, &["output", "trajectory", "score"]);

@@ -126,7 +126,7 @@ fn ranked(scores: Vec<(usize, f64)>) -> Vec<RunRank> {
     scores.into_iter().zip(1..).map(|((run, score), rank)| RunRank { run, rank, score }).collect()
 }
 
-/// Who won a prompt: whoever is ranked first.
+/// The winner of a prompt: the run with the first rank.
 fn winner(ranks: &[RunRank]) -> Option<usize> {
     ranks.iter().find(|rank| rank.rank == 1).map(|rank| rank.run)
 }

@@ -52,7 +52,7 @@ pub(crate) fn ranks(
     matchups.compared.iter().map(rank).collect()
 }
 
-/// What a comparison grader is handed of a prompt: compact JSON.
+/// The input of a comparison grader for a prompt: compact JSON.
 pub(crate) fn grader_input(
     matchup: &Matchup<'_>,
     runs: &[ComparedRun],
@@ -75,7 +75,7 @@ pub(crate) fn ranks_of(
         let run = contestants().find(|run| runs[*run].label == ranking.run).ok_or_else(|| {
             let known: Vec<&str> = contestants().map(|run| runs[run].label.as_str()).collect();
             format!(
-                "Invalid comparison result: `rankings[{at}].run` is `{}`, which is none of the runs {}",
+                "Invalid comparison result: `rankings[{at}].run` is `{}`, which is not one of the runs {}",
                 ranking.run,
                 known.join(", ")
             )
@@ -92,7 +92,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison by these ranks, one list for each prompt that is compared, with intervals where they are asked for.
+    /// The comparison by these ranks, one list for each prompt that is compared, with intervals on request.
     pub(crate) fn of(
         runs: &[ComparedRun],
         ranks: &[Vec<RunRank>],

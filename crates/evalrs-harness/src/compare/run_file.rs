@@ -37,7 +37,7 @@ fn stem(path: &str) -> &str {
     }
 }
 
-/// Says what is wrong with the labels: reports tell runs apart by nothing else.
+/// Reports what is wrong with the labels: reports tell runs apart by nothing else.
 pub(crate) fn check_labels(files: &[RunFile]) -> Result<(), String> {
     for (at, RunFile { label, path }) in files.iter().enumerate() {
         if label.trim().is_empty() {
@@ -117,7 +117,7 @@ pub(crate) fn detect_all(files: &[(&str, &[u8])]) -> Result<RunFormat, String> {
             None => first = Some((path, format)),
         }
     }
-    first.map(|(_, format)| format).ok_or_else(|| "there is no file".to_owned())
+    first.map(|(_, format)| format).ok_or_else(|| "no such file".to_owned())
 }
 
 /// The records of the file at `path`, all of which are what they should be.

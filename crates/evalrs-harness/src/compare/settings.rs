@@ -1,4 +1,4 @@
-//! What the environment says of a comparison: weights, and how many resamples are drawn.
+//! The settings of a comparison in the environment: weights, and the number of resamples.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct ComparisonSettings {
     pub capture: CaptureWeights,
     pub trials: TrialsWeights,
     pub bootstrap: Bootstrap,
-    /// What was said that could not be used: a sentence each.
+    /// Settings that could not be used: a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl ComparisonSettings {
         let mut weight = |name: &str, of_capture: Option<&mut f64>, of_trials: Option<&mut f64>| {
             let Some(text) = said(environment, name) else { return };
             let Some(value) = text.parse().ok().filter(|value: &f64| value.is_finite()) else {
-                warnings.push(format!("{name} is not a number, so it is passed over"));
+                warnings.push(format!("{name} is not a number, so it is ignored"));
                 return;
             };
             if let Some(weight) = of_capture {
@@ -53,7 +53,7 @@ impl ComparisonSettings {
             match text.parse().ok().filter(|count| range.contains(count)) {
                 Some(iterations) => bootstrap.iterations = iterations,
                 None => warnings.push(format!(
-                    "{name} is not a whole number from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, so {} are drawn",
+                    "{name} is not a whole number from {LEAST_ITERATIONS} to {MOST_ITERATIONS}, so {} are used",
                     bootstrap.iterations
                 )),
             }

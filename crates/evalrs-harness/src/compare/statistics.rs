@@ -1,5 +1,5 @@
 //! Percentiles without interpolation, and bootstrap intervals (Efron, "Bootstrap Methods: Another Look at the Jackknife",
-//! The Annals of Statistics, 1979): percentile intervals of the mean, 95 %, of resamples that the same seed draws again.
+//! The Annals of Statistics, 1979): percentile intervals of the mean, 95 %, of resamples that the same seed reproduces.
 
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ impl LatencyStats {
 pub(crate) struct Interval(pub f64, pub f64);
 
 impl Interval {
-    /// With so many decimals.
+    /// With this many decimals.
     pub(crate) fn shown(self, decimals: usize) -> String {
         format!("[{}, {}]", fixed(self.0, decimals), fixed(self.1, decimals))
     }
@@ -73,7 +73,7 @@ impl Default for Bootstrap {
     }
 }
 
-/// What resamples come to.
+/// The result of resamples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ResampledStatistic {
     pub median: f64,

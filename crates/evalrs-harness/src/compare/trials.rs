@@ -16,7 +16,7 @@ use evalrs_base::ordered_map::OrderedMap;
 /// The flakiest prompts that a report lists.
 const FLAKIEST: usize = 10;
 
-/// What counts how much for the weighted strategy.
+/// The weights of the weighted strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TrialsWeights {
     pub capability: f64,
@@ -75,7 +75,7 @@ pub(crate) fn rank_statistical(matchup: &Matchup<'_>, bootstrap: Bootstrap) -> V
     ranked(matchup.contestants.iter().map(|one| (one.run, median(one.record))).collect())
 }
 
-/// What a comparison grader of somebody's own is handed.
+/// The input of a custom comparison grader.
 pub(crate) fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun]) -> Value {
     let contestants = matchup.contestants.iter().map(|one| {
         let names = ["passRate", "passAtK", "passExpK", "k", "trials"];

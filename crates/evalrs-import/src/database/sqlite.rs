@@ -35,7 +35,7 @@ pub(super) fn rows(
         Some(ErrorCode::OperationInterrupted) => {
             format!("reading it takes more than {} thousand steps: a view may not end", most.steps)
         }
-        Some(ErrorCode::TooBig) => format!("it holds a value of more than {} MB", LONGEST >> 20),
+        Some(ErrorCode::TooBig) => format!("it has a value of more than {} MB", LONGEST >> 20),
         _ => error.to_string(),
     };
     let mut connection = open(path).map_err(reason)?;
@@ -55,7 +55,7 @@ pub(super) fn rows(
         let texts = row.values().filter_map(Value::as_str);
         all.bytes += texts.map(str::len).sum::<usize>() + row.len() * CELL;
         if all.bytes > most.bytes {
-            return Err(format!("it holds more than {} bytes", most.bytes));
+            return Err(format!("it has more than {} bytes", most.bytes));
         }
         all.rows.push(row);
     }

@@ -10,7 +10,7 @@ use crate::graders::answered;
 use crate::imported::{ImportError, ImportedSource, ONLY_SUITE, SourcePlace};
 use crate::reading::{self, PlacedValue, ends_in, has_keys};
 
-/// What stands between the parts of a list in a cell.
+/// The separators of a list in a cell.
 const DELIMITER: char = '|';
 
 /// Whether a text begins as a dataset does.
@@ -89,7 +89,7 @@ impl Goldens {
         if rows.is_empty() {
             return Err(no_cases(&self.path));
         }
-        imported.note("A dataset says no score, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders), and a target (docs/targets.md) for rows whose output is null.");
+        imported.note("A dataset has no scores, so the suite only checks that there is an answer: add graders (docs/suite.md#graders), and a target (docs/targets.md) for rows whose output is null.");
         let name = if file == ONLY_SUITE { stem(&self.path) } else { file };
         let suite = json!({"name": name, "graders": {"answered": answered("final_output")}});
         imported.add_suite(file, suite, rows);
@@ -153,7 +153,7 @@ fn conversation(row: &mut Map<String, Value>, golden: &Value) -> Result<(), &'st
     match field(golden, &["turns"]) {
         None => _ = row.insert("output".to_owned(), Value::Null),
         Some(listed) => {
-            let turns = listed.as_array().ok_or("its turns are no list")?;
+            let turns = listed.as_array().ok_or("its turns are not a list")?;
             let CaseConversation { input, messages } = turns::conversation(turns)?;
             put(row, "input", Some(&input));
             if messages.is_empty() {

@@ -1,4 +1,5 @@
-//! Metrics of a run as graders: what they said, and rubrics of those whose criteria the run holds.
+//! Metrics of a run as graders: their recorded scores, and rubrics of those whose criteria the run
+//! contains.
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +30,7 @@ pub(super) fn graders(
         let recorded = recorded(run, column, imported);
         if column.is_flagged("flaky") {
             imported.note(format!(
-                "`{name}` is marked as flaky, so DeepEval lets it decide of no test case; `{key}_recorded` repeats its verdicts all the same."
+                "`{name}` is marked as flaky, so DeepEval does not let it decide a test case; `{key}_recorded` repeats its verdicts anyway."
             ));
         }
         let somewhere = |mut grader: Value| {
@@ -72,8 +73,8 @@ impl MetricColumn {
     }
 }
 
-/// A grader that repeats what a metric said: score, verdict and reason. Where it failed to measure there is no score, and the
-/// grade is an error.
+/// A grader that repeats the result of a metric: score, verdict and reason. Where it failed to measure there is no score, and
+/// the grade is an error.
 fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource) -> Value {
     let MetricColumn { name, key, measured } = column;
     let path = |field: &str| format!("deepeval.metrics.{key}.{field}");
@@ -82,7 +83,7 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource)
         let least = numbers().fold(f64::INFINITY, f64::min);
         let most = numbers().fold(f64::NEG_INFINITY, f64::max);
         let why = format!(
-            "they lie between {least} and {most}, and the run does not say their range: `{key}_recorded` repeats the verdicts; set its `path: {}` with a `scale: {{min, max}}` for the scores",
+            "they are between {least} and {most}, and the run does not record their range: `{key}_recorded` repeats the verdicts; set its `path: {}` with a `scale: {{min, max}}` for the scores",
             path("score")
         );
         imported.leave_out("scores", run.place_of(name), format!("the scores of `{name}`"), why);
@@ -97,7 +98,7 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource)
             grader["pass_threshold"] = json!(0);
             imported.note(format!("`{name}` has no threshold, so DeepEval gives no verdict; `{key}_recorded` passes every score."));
         }
-        MetricThreshold::Other => imported.note(format!("`{name}` does not pass from one threshold on (lower is better, or the thresholds differ), so `{key}_recorded` repeats its verdicts and has no `pass_threshold`.")),
+        MetricThreshold::Other => imported.note(format!("`{name}` does not have one lower threshold for passing (lower is better, or the thresholds differ), so `{key}_recorded` repeats its verdicts and has no `pass_threshold`.")),
     }
     grader
 }
@@ -106,7 +107,7 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource)
 enum MetricThreshold {
     /// A score that reaches this.
     Reached(f64),
-    /// Nothing is said.
+    /// The metric has no result.
     None,
     /// Anything else.
     Other,
@@ -176,25 +177,26 @@ fn mapped(rows: &[Value], column: &MetricColumn) -> Result<MappedMetric, String>
     }
     let why = match name {
         "Pattern Match" => {
-            "the run does not say whether it minds case: `regex_match` has a `pattern`"
+            "the run does not record whether case matters: `regex_match` has a `pattern`"
         }
         "Tool Correctness" | "Argument Correctness" => {
-            "the run does not say how it compares calls: `tool_calls_match` with `path: expected_tools` has modes for that"
+            "the run does not record how it compares calls: `tool_calls_match` with `path: expected_tools` has modes for that"
         }
-        "Json Correctness" => "the run does not hold its schema: `json_schema` takes one",
+        "Json Correctness" => "the run does not contain its schema: `json_schema` takes one",
         _ => match column.text("evaluationModel") {
             Some(model) => &format!(
-                "it asks `{model}` in prompts of DeepEval that the run does not hold: write a rubric"
+                "it calls `{model}` with prompts of DeepEval that the run does not contain: write a rubric"
             ),
             None => {
-                "it is a program that the run does not hold: `file.py:name` makes a grader of one"
+                "it is a program that the run does not contain: `file.py:name` makes a grader \
+                 from one"
             }
         },
     };
-    Err(format!("{why}; what it said is taken over"))
+    Err(format!("{why}; its recorded scores are imported"))
 }
 
-/// What a judge goes by, as it stands in the logs of its metric.
+/// The criteria of a judge, from the logs of its metric.
 #[derive(Clone, PartialEq)]
 struct Criteria {
     text: Option<String>,
@@ -232,14 +234,14 @@ impl Criteria {
         let common = Self { steps, ..self.clone() };
         let is_anything = common.text.is_some() || !common.steps.is_empty();
         let why = if common.names_fields() {
-            "hold placeholders of rubrics:"
+            "contain placeholders of rubrics:"
         } else if same && is_anything {
             return Ok(common);
         } else {
             "differ between test cases, such as"
         };
         let short = self.short();
-        Err(format!("its criteria {why} `{short}`; what it said is taken over"))
+        Err(format!("its criteria {why} `{short}`; its recorded scores are imported"))
     }
 
     /// Whether a rubric with these words would show more than they say.
@@ -285,7 +287,7 @@ impl Criteria {
             rubric["scale"] = json!({"min": 0, "max": 10});
         }
         let mut notes = vec![format!(
-            "`{name}` asks a judge, so it stands in the suite `judged`, with the criteria and steps of the run. The run does not say which fields the judge of DeepEval was shown: the rubric shows {shown}. `evalrs agree judged.yaml {key} row.deepeval.metrics.{key}.score` compares both."
+            "`{name}` uses a judge, so it is in the suite `judged`, with the criteria and steps of the run. The run does not record which fields DeepEval showed its judge: the rubric shows {shown}. `evalrs agree judged.yaml {key} row.deepeval.metrics.{key}.score` compares both."
         )];
         if let Some(told) = column.text("evaluationModel") {
             let model = judge_model(told);

@@ -106,7 +106,7 @@ impl DeepEvalFile {
         let mut value = reading::json(path, &text)?;
         if value.get("testRunLink").is_some() && value.get("testRunData").is_none() {
             return Err(ImportError::unreadable(
-                format!("`{path}` holds the link of a run that was uploaded, and not the run"),
+                format!("`{path}` has the link of an uploaded run, not the run"),
                 format!(
                     "name `{LATEST}` beside it, or set `DEEPEVAL_RESULTS_FOLDER` and run the tests again"
                 ),
@@ -135,7 +135,7 @@ impl TestRun {
             plain.insert("deepeval".to_owned(), verdict);
         }
         if plain.is_empty() {
-            imported.note("The run says no score, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders).");
+            imported.note("The run has no scores, so the suite only checks that there is an answer: add graders (docs/suite.md#graders).");
             plain.insert("answered".to_owned(), answered("final_output"));
         }
         self.notes(imported);

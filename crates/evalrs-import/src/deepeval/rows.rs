@@ -74,7 +74,7 @@ pub(super) fn read(run: &TestRun, imported: &mut ImportedSource) -> CaseRows {
     CaseRows { rows, columns: reader.columns, verdicts: reader.verdicts }
 }
 
-/// A question that was asked under a name: the same again is another trial of it.
+/// An input under its name: the same again is another trial of it.
 struct KnownQuestion {
     input: Value,
     id: String,
@@ -185,7 +185,7 @@ impl CaseReader<'_> {
         for [key, what, why] in [
             ["trace", "the trace", "spans of DeepEval, and metrics of spans, are not read"],
             ["imagesMapping", "the images", "images are not read"],
-            ["expectationsData", "the verdicts on expectations", "they are no metric"],
+            ["expectationsData", "the verdicts on expectations", "they are not a metric"],
         ] {
             if field(case, &[key]).is_some() {
                 let what = format!("{what} of `{name}`");
@@ -220,7 +220,7 @@ impl CaseReader<'_> {
         row
     }
 
-    /// What the metrics said, by their names in rows.
+    /// The results of the metrics, by their names in rows.
     fn metrics(&mut self, case: &Value) -> Map<String, Value> {
         let mut said = Map::new();
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What runs and datasets share: fields of objects, names of files, and what is said where there is no case.
+//! Shared by runs and datasets: fields of objects, names of files, and the message for files without a case.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::reading;
 /// That a file holds nothing to be graded.
 pub(super) fn no_cases(path: &str) -> ImportError {
     ImportError::unreadable(
-        format!("there is no test case and no golden in `{path}`"),
+        format!("`{path}` has no test case and no golden"),
         "name a run, such as `.deepeval/.latest_run_full.json` or a file of `DEEPEVAL_RESULTS_FOLDER`, or a dataset that `save_as` wrote",
     )
 }

@@ -1,4 +1,4 @@
-//! A run as `DeepEval` wrote it: its name, where a text stands in it, and what it says of itself as a whole.
+//! A run as `DeepEval` wrote it: its name, the place of a text in it, and its own summary.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(super) struct TestRun {
 }
 
 impl TestRun {
-    /// Where a text stands, such as the name of a metric.
+    /// The place of a text, such as the name of a metric.
     pub(super) fn place_of(&self, text: &str) -> SourcePlace {
         let quoted = Value::from(text).to_string();
         SourcePlace::new(&self.path, line_of(&self.text, &quoted))
@@ -28,7 +28,7 @@ impl TestRun {
     pub(super) fn notes(&self, imported: &mut ImportedSource) {
         let count = |key: &str| self.value.get(key).and_then(Value::as_u64);
         if let Some((passed, failed)) = count("testPassed").zip(count("testFailed")) {
-            imported.note(format!("The run `{}` says: passed {passed}, failed {failed}. The grader `deepeval` repeats which.", self.path));
+            imported.note(format!("The run `{}` reports: passed {passed}, failed {failed}. The grader `deepeval` repeats its verdicts.", self.path));
         }
         let settings = first(&self.value, &["/hyperparameters"]).and_then(Value::as_object);
         let settings = settings.into_iter().flatten().take(50);
@@ -41,7 +41,7 @@ impl TestRun {
         }
         if items_in(&self.value, "prompts").next().is_some() {
             let place = self.place_of("prompts");
-            let why = "the rows hold what came of them";
+            let why = "the rows contain their results";
             imported.leave_out("prompts", place, "prompts of the application", why);
         }
     }

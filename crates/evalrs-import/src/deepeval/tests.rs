@@ -125,7 +125,7 @@ fn test_cases_are_rows() {
         [
             "the trace of `one`: spans of DeepEval, and metrics of spans, are not read",
             "a test case: it is not an object",
-            "the conversation `d`: a turn is neither of the user nor of the assistant",
+            "the conversation `d`: a turn is from neither the user nor the assistant",
         ]
     );
 }
@@ -204,7 +204,7 @@ fn broken_runs_are_errors_or_told() {
     let link = json!({"testRunLink": "https://example.com"}).to_string();
     let deep = format!("{{\"testCases\": {}{}}}", "[".repeat(5000), "]".repeat(5000));
     for (text, why) in [
-        (link.as_str(), "`r.json` holds the link of a run that was uploaded, and not the run"),
+        (link.as_str(), "`r.json` has the link of an uploaded run, not the run"),
         (
             "{\"testCases\": [], \"metricsScores\": []}",
             "there is no test case and no golden in `r.json`",

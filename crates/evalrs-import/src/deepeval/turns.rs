@@ -26,7 +26,7 @@ impl CaseMessages {
             let arguments = match parameters(call) {
                 None => "{}".to_owned(),
                 Some(arguments @ Value::Object(_)) => arguments.to_string(),
-                Some(_) => return Err("the parameters of a call are no mapping"),
+                Some(_) => return Err("the parameters of a call are not a mapping"),
             };
             self.calls += 1;
             let id = format!("call-{}", self.calls);
@@ -72,7 +72,7 @@ pub(super) fn expected(value: &[Value]) -> Option<Value> {
     (!calls.is_empty()).then_some(Value::Array(calls))
 }
 
-/// A conversation: what the user said, and all messages.
+/// A conversation: the messages of the user, and all messages.
 pub(super) struct CaseConversation {
     pub input: Value,
     pub messages: Vec<Value>,
@@ -93,7 +93,7 @@ pub(super) fn conversation(turns: &[Value]) -> Result<CaseConversation, &'static
                 messages.call(calls(field(turn, &["toolsCalled", "tools_called"])))?;
                 messages.say("assistant", content);
             }
-            _ => return Err("a turn is neither of the user nor of the assistant"),
+            _ => return Err("a turn is from neither the user nor the assistant"),
         }
     }
     let input = match asked.len() {

@@ -37,7 +37,7 @@ impl InspectLog {
         let Some(Value::Array(samples)) = samples else {
             return Err(ImportError::unreadable(
                 format!("the log `{path}` has no samples"),
-                "name a log that holds them: `inspect log dump` writes one",
+                "name a log that has them: `inspect log dump` writes one",
             ));
         };
         let place = SourcePlace::new(path, line_of(&text, "\"samples\""));
@@ -98,7 +98,7 @@ impl InspectLog {
         text_at(&self.header, &names).unwrap_or("inspect").to_owned()
     }
 
-    /// Where a scorer stands.
+    /// The place of a scorer.
     pub(super) fn place_of(&self, name: &str) -> SourcePlace {
         let quoted = Value::from(name).to_string();
         let spellings = [format!("\"name\": {quoted}"), format!("\"name\":{quoted}"), quoted];
@@ -125,7 +125,7 @@ impl InspectLog {
                 ),
             };
             let told = told.join(", ");
-            Some(format!("The log `{}` says of `{name}`: {told}{over}.", self.path))
+            Some(format!("The log `{}` reports for `{name}`: {told}{over}.", self.path))
         };
         self.scores().take(50).filter_map(sentence).collect()
     }
@@ -151,7 +151,7 @@ fn members(archive: &Archive<'_>, folder: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Where each id stands in the dataset.
+/// The place of each id in the dataset.
 fn dataset_order(header: &Value) -> BTreeMap<String, usize> {
     let ids = items_in(&header["eval"]["dataset"], "sample_ids");
     ids.enumerate().map(|(place, id)| (id.to_string(), place)).collect()

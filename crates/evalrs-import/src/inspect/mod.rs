@@ -57,7 +57,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     }
     if imported.suites.is_empty() {
         return Err(ImportError::unreadable(
-            format!("there is no sample in `{}`", source.path),
+            format!("no sample in `{}`", source.path),
             "name a log of Inspect, `.eval` or `.json`, with samples",
         ));
     }
@@ -87,7 +87,7 @@ fn add(log: &InspectLog, file: &str, imported: &mut ImportedSource) {
         "graders": graders.plain,
     });
     if graders.plain.is_empty() {
-        imported.note(format!("`{file}.yaml` has no grader, as the log has no score that maps: `validate` asks for one."));
+        imported.note(format!("`{file}.yaml` has no grader, as the log has no score that maps: `validate` requires one."));
         suite["graders"] = json!({"answered": answered("final_output")});
     }
     imported.add_suite(file, suite, rows);

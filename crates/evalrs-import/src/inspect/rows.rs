@@ -50,7 +50,7 @@ pub(super) fn read(log: &InspectLog, imported: &mut ImportedSource) -> LogRows {
         let epoch = epoch(value);
         if !seen.insert((id.clone(), epoch)) {
             let what = format!("sample `{id}`, epoch {epoch}");
-            let why = "the log has it twice, and the first counts";
+            let why = "the log has it twice; the first is used";
             reader.imported.leave_out("samples", place.clone(), what, why);
             continue;
         }
@@ -157,14 +157,14 @@ impl RowReader<'_> {
     }
 }
 
-/// A text, from the attachments of its sample if it stands there.
+/// A text, from the attachments of its sample if it is there.
 pub(super) fn attached(text: &str, sample: &Value) -> String {
     let place = text.strip_prefix("attachment://").or_else(|| text.strip_prefix("tc://"));
     let found = place.and_then(|name| sample.get("attachments")?.get(name)?.as_str());
     found.unwrap_or(text).to_owned()
 }
 
-/// What was asked: a text, or of messages the last one of the user.
+/// The input: a text, or of messages the last one of the user.
 fn question(sample: &Value) -> String {
     match &sample["input"] {
         Value::Array(messages) => {

@@ -1,4 +1,5 @@
-//! Scorers of a log as graders: what they said, what evalrs can do itself, and judges.
+//! Scorers of a log as graders: their recorded scores, graders of evalrs that compute the same, and
+//! judges.
 
 use serde_json::{Map, Value, json};
 
@@ -104,7 +105,7 @@ fn recorded(column: &ScoreColumn, rows: &[Value]) -> Result<Value, String> {
         let least = numbers().fold(f64::INFINITY, f64::min);
         let most = numbers().fold(f64::NEG_INFINITY, f64::max);
         return Err(format!(
-            "its numbers lie between {least} and {most}, and the log does not say their range: add `recorded_score` with `path: {path}` and `scale: {{min, max}}`"
+            "its numbers are between {least} and {most}, and the log does not record their range: add `recorded_score` with `path: {path}` and `scale: {{min, max}}`"
         ));
     } else {
         let odd = column.values.iter().find(|value| !is_letter(value) && !is_score(value));
@@ -179,7 +180,7 @@ fn mapped(
         "model_graded_qa" | "model_graded_fact" => {
             MappedScorer::Judge(judge(log, rows, name, scorer, imported)?)
         }
-        _ => return Err("evalrs has no such scorer; what it said is taken over".to_owned()),
+        _ => return Err("evalrs has no such scorer; its recorded scores are imported".to_owned()),
     })
 }
 
@@ -204,7 +205,10 @@ impl PythonOptions<'_> {
     /// A text as a literal: JSON's are Python's.
     fn text(self, name: &str, default: &str) -> Result<String, String> {
         match &self.0[name] {
-            Value::Null if default.is_empty() => Err(format!("the log does not say its `{name}`")),
+            Value::Null if default.is_empty() => Err(format!(
+                "the log does not record its \
+                                                              `{name}`"
+            )),
             Value::Null => Ok(json!(default).to_string()),
             text @ Value::String(_) => Ok(text.to_string()),
             _ => Err(format!("its `{name}` is not a text")),
@@ -233,7 +237,7 @@ fn answer(options: PythonOptions<'_>) -> Result<MappedScorer, String> {
     Ok(MappedScorer::Function(format!("pattern_in(sample, submission, {})", Value::from(pattern))))
 }
 
-/// Whether the choices were put in another order before they were asked.
+/// Whether the choices were shuffled before the call.
 fn shuffles(log: &InspectLog) -> bool {
     items_in(&log.header["plan"], "steps").any(|step| {
         first(step, &["/params/shuffle"]).is_some_and(|shuffle| *shuffle != Value::Bool(false))
@@ -253,7 +257,7 @@ fn judge(
     }
     let sent = sent_prompts(log, rows, name);
     if sent.is_empty() {
-        let why = "the log does not hold what the judge was sent, from which its template is read";
+        let why = "the log does not contain the judge's prompts, from which its template is read";
         return Err(why.to_owned());
     }
     let template = template(&sent)
@@ -268,7 +272,7 @@ fn judge(
     if model.is_elsewhere {
         imported.note(unknown_provider(&model.model, name));
     }
-    imported.note(format!("`{name}` asks a judge, so it stands in the suite `judged`: the template is the one that the log shows, with a line on what the grades count. Inspect reads the letter after `GRADE:`, evalrs a score."));
+    imported.note(format!("`{name}` uses a judge, so it is in the suite `judged`: its template is from the log, with a line on the value of each grade. Inspect reads the letter after `GRADE:`, evalrs a score."));
     Ok(grader)
 }
 

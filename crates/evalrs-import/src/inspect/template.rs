@@ -23,7 +23,7 @@ pub(super) fn template(sent: &[SentPrompt]) -> Result<String, &'static str> {
     let first =
         sent.iter().find(usable).ok_or("no sample has a question, an answer and a reference")?;
     if NAMES.iter().any(|name| first.text.contains(name)) {
-        return Err("what the judge was sent holds placeholders of rubrics");
+        return Err("the judge's prompts contain placeholders of rubrics");
     }
     let mut found = candidates(first);
     for prompt in sent {
@@ -33,10 +33,10 @@ pub(super) fn template(sent: &[SentPrompt]) -> Result<String, &'static str> {
     match (found.next(), found.next()) {
         (Some(template), None) => Ok(template),
         (None, _) => Err(
-            "what the judge was sent does not hold question, answer and reference alike in all samples",
+            "the judge's prompts do not show question, answer and reference in the same way in all samples",
         ),
         (Some(_), Some(_)) => {
-            Err("what the judge was sent may be cut into template and sample in several ways")
+            Err("the judge's prompts can be split into template and sample in several ways")
         }
     }
 }
@@ -67,7 +67,7 @@ fn candidates(prompt: &SentPrompt) -> BTreeSet<String> {
     found
 }
 
-/// A part of what was sent that stands for a placeholder.
+/// A part of a prompt that fills a placeholder.
 struct PlaceholderText {
     from: usize,
     to: usize,
@@ -145,6 +145,6 @@ mod tests {
         other[0].0 = "nothing of it".to_owned();
         let parts = other[0].1.map(str::to_owned);
         let sent = [SentPrompt { text: other[0].0.clone(), parts }];
-        assert!(template(&sent).unwrap_err().contains("does not hold"));
+        assert!(template(&sent).unwrap_err().contains("do not show"));
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct ResultFile {
     run: Option<u64>,
 }
 
-/// The result files of a folder; none if it is no result directory.
+/// The result files of a folder; none if it is not a result directory.
 pub(super) fn files_of(source: &ImportSource<'_>) -> Option<Vec<ResultFile>> {
     let names = source.list(&source.path)?;
     let has = |name: &str| names.iter().any(|listed| listed == name);
@@ -81,7 +81,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         }
     }
     if rows.rows.is_empty() {
-        let message = format!("there is no result in `{}`", source.path);
+        let message = format!("no result in `{}`", source.path);
         return Err(ImportError::unreadable(message, HINT));
     }
     Ok(rows.finish(source))
@@ -96,7 +96,7 @@ fn results_of(text: &str) -> Result<Vec<(LettaResult, LettaResultRecord)>, Letta
     records.map(|(ordinal, record)| Ok((LettaResult::of(&record, ordinal)?, record))).collect()
 }
 
-/// What stands beside the results: the suite that was run.
+/// The file beside the results: the suite that was run.
 #[derive(Default)]
 struct About {
     name: Option<String>,
@@ -164,13 +164,11 @@ fn summary_note(summary: &Value, imported: &mut ImportedSource) {
     });
     let told = told.collect::<Vec<_>>().join(", ");
     if !told.is_empty() {
-        imported.note(format!(
-            "The summary says of the samples that were attempted, on average: {told}."
-        ));
+        imported.note(format!("The summary reports averages over the attempted samples: {told}."));
     }
     if let Some(passed) = first(summary, &["/gates_passed"]).and_then(Value::as_bool) {
         let came = if passed { "passed" } else { "failed" };
-        imported.note(format!("The summary says that the gate {came}."));
+        imported.note(format!("In the summary, the gate {came}."));
     }
 }
 
@@ -180,7 +178,7 @@ struct ResultRows {
     imported: ImportedSource,
     about: About,
     rows: Vec<Value>,
-    /// Where the row of a sample, model and run stands.
+    /// The place of the row of a sample, model and run.
     places: BTreeMap<String, usize>,
     names: GivenNames,
     /// The names of graders in rows, by their own.
@@ -226,7 +224,7 @@ impl ResultRows {
                 // Letta Evals appends to a file that is there, and its last line counts.
                 *earlier = row;
                 let what = format!("an earlier result of the sample `{}`", result.sample_id);
-                let why = "the file has it twice, and the last counts";
+                let why = "the file has it twice; the last is used";
                 self.imported.leave_out("results", place, what, why);
             }
             None => {
@@ -283,13 +281,13 @@ impl ResultRows {
             match specs.get(&name).map(mapped) {
                 Some(Ok(LettaGrader::Tool(grader))) => _ = graders.insert(key, grader),
                 Some(Ok(LettaGrader::Judge(grader))) => {
-                    imported.note(format!("`{name}` asks a judge, so it stands in the suite `judged`, with the prompt of the results."));
+                    imported.note(format!("`{name}` uses a judge, so it is in the suite `judged`, with the prompt of the results."));
                     judged.insert(key, grader);
                 }
                 said => {
                     let why = said.and_then(Result::err);
-                    let why = why.as_deref().unwrap_or("the results do not say what it is");
-                    let why = format!("{why}; its scores are taken over");
+                    let why = why.as_deref().unwrap_or("the results do not describe it");
+                    let why = format!("{why}; its scores are imported");
                     let place = SourcePlace::new(&source.path, 0);
                     imported.leave_out("graders", place, format!("the grader `{name}`"), why);
                     continue;
@@ -298,7 +296,7 @@ impl ResultRows {
             imported.count("graders");
         }
         if graders.is_empty() {
-            imported.note("The results hold no grade, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders).");
+            imported.note("The results have no grade, so the suite only checks that there is an answer: add graders (docs/suite.md#graders).");
             graders.insert("answered".to_owned(), answered("last_assistant"));
         }
         leave_out_rules(&about, source, &mut imported);
@@ -334,9 +332,8 @@ fn leave_out_rules(about: &About, source: &ImportSource<'_>, imported: &mut Impo
                 rule => rule,
             };
             let place = SourcePlace::new(&source.path, 0);
-            let why = format!(
-                "write it over what is repeated (`NAME_recorded`) or graded anew: it was `{rule}`"
-            );
+            let why =
+                format!("write it over repeated (`NAME_recorded`) or new grades: it was `{rule}`");
             imported.leave_out("gates", place, format!("the {part}"), why);
         }
     }
@@ -363,7 +360,7 @@ enum LettaGrader {
 /// A grader of the results as one of a suite, or why not.
 fn mapped(spec: &Value) -> Result<LettaGrader, String> {
     let grader = spec.as_object().map(without_nulls);
-    let mut grader = grader.ok_or("the results do not say what it is")?;
+    let mut grader = grader.ok_or("the results do not describe it")?;
     let text = |name: &str| grader.get(name).and_then(Value::as_str);
     let is_file = |name: &str| text(name).is_some_and(|value| value.contains(".py:"));
     if is_file("function") || is_file("extractor") {
@@ -391,11 +388,11 @@ fn mapped(spec: &Value) -> Result<LettaGrader, String> {
         }
         Some("model_judge" | "rubric") if grader.get("agent_file").is_none() => {
             if text("prompt").is_none() {
-                return Err("the results do not hold its prompt".to_owned());
+                return Err("the results do not contain its prompt".to_owned());
             }
             grader.shift_remove("prompt_path");
             Ok(LettaGrader::Judge(Value::Object(grader)))
         }
-        _ => Err("an agent judges, and its file is not among the results".to_owned()),
+        _ => Err("its judge is an agent, whose file is not among the results".to_owned()),
     }
 }

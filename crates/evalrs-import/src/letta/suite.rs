@@ -66,7 +66,7 @@ struct SuiteCopier<'a> {
     imported: ImportedSource,
     /// The paths of copies, from the folder of the source.
     copied: BTreeSet<String>,
-    /// Copy → what it is a copy of, where that stands outside of the folder.
+    /// Copy → its original, if that is outside of the folder.
     outside: BTreeMap<String, String>,
 }
 
@@ -97,7 +97,7 @@ impl SuiteCopier<'_> {
             let place = self.place("api_key");
             let what = "`api_key` of the target".to_owned();
             if is_placeholder(&secret) {
-                let why = "a suite holds no key: set `LETTA_API_KEY`";
+                let why = "a suite must not contain a key: set `LETTA_API_KEY`";
                 self.imported.leave_out("targets", place, what, why);
             } else {
                 self.source.note_secret(FoundSecret { place, what }, &secret);
@@ -108,22 +108,22 @@ impl SuiteCopier<'_> {
         let is_scripted = is_code && says("agent_script");
         if is_code && !is_scripted && !says("working_dir") && !says("workspace") {
             target.insert("workspace".to_owned(), json!(true));
-            self.imported.note("The suite does not say where `letta_code` works; Letta Evals runs it in the suite's folder. Here it is given a fresh folder each time, so that it changes nothing: `working_dir: DIR` or `workspace: {template: DIR}` say otherwise.");
+            self.imported.note("The suite does not set the folder of `letta_code`; Letta Evals runs it in the suite's folder. Here it gets a fresh folder each time, so that it changes nothing; to change that, set `working_dir: DIR` or `workspace: {template: DIR}`.");
         }
         if is_scripted {
             let place = self.place("agent_script");
-            self.imported.leave_out("targets", place, "`agent_script` of `letta_code`", "evalrs runs scripts that make agents for `letta_agent` alone: `validate` refuses the suite until that is changed");
+            self.imported.leave_out("targets", place, "`agent_script` of `letta_code`", "evalrs runs scripts that create agents only for `letta_agent`: `validate` rejects the suite until you change that");
         }
         if let Some(folder) = text_in(&suite["target"], "working_dir") {
             let place = self.place("working_dir");
             let why =
-                "folders are not copied: copy it beside the suite, or say another `working_dir`";
+                "folders are not copied: copy it beside the suite, or set another `working_dir`";
             self.imported.leave_out("files", place, format!("the folder `{folder}`"), why);
         }
         if let Some(kind) = reading::text_at(suite, &["/sandbox/kind", "/target/sandbox/kind"]) {
             let place = self.place("sandbox");
             let why =
-                "evalrs has no such sandbox: `validate` refuses the suite until that is changed";
+                "evalrs has no such sandbox: `validate` rejects the suite until you change that";
             self.imported.leave_out("targets", place, format!("the sandbox `{kind}`"), why);
         }
     }
@@ -215,7 +215,7 @@ impl SuiteCopier<'_> {
         let Some((path, function)) = program else { return };
         let Some(copy) = self.copy(path) else { return };
         self.modules(path.to_owned(), copy.clone());
-        self.imported.note("Programs are copied with the modules that they import from their own folder; other files that they read, and packages that are installed, must be there too.");
+        self.imported.note("Programs are copied with the modules that they import from their own folder; copy other files that they read, and install their packages.");
         let program = format!("{copy}:{function}");
         if let Some(value) = suite.pointer_mut(pointer) {
             *value = Value::from(program);
@@ -260,7 +260,7 @@ impl SuiteCopier<'_> {
         }
     }
 
-    /// Where a file goes that stands outside of the folder: two of one name stand apart.
+    /// The new place of a file from outside of the folder: two of one name get different ones.
     fn outside(&mut self, path: &str) -> String {
         let name = path.rsplit('/').next().unwrap_or(path);
         let numbered = (2..).map(|number: usize| format!("{COPIES}/{number}/{name}"));

@@ -98,7 +98,7 @@ fn a_suite_is_copied_with_what_it_names() {
         told(&imported),
         [
             "s/suite.yaml:4 the model `n`: it is a file of the package letta-evals: copy it to `llm_model_configs/n.json`, or name the model as the server does, under `model_handles`",
-            "s/suite.yaml:7 the file `tone.txt`: there is no such file",
+            "s/suite.yaml:7 the file `tone.txt`: no such file",
             "s/suite.yaml:8 the judge of `agent`: the agent that judges is a file of the package letta-evals: copy it, and name it as `agent_file`",
         ]
     );
@@ -170,9 +170,9 @@ fn results_are_rows_with_their_scores() {
     assert_eq!(
         told(&imported),
         [
-            "d/results.jsonl:2 an earlier result of the sample `0`: the file has it twice, and the last counts",
-            "d the grader `own`: its program is not among the results: name it in a suite, with `--cached` and this directory; its scores are taken over",
-            "d the gate: write it over what is repeated (`NAME_recorded`) or graded anew: it was `{\"metric_key\":\"acc\",\"op\":\"gte\",\"value\":1}`",
+            "d/results.jsonl:2 an earlier result of the sample `0`: the file has it twice; the last is used",
+            "d the grader `own`: its program is not among the results: name it in a suite, with `--cached` and this directory; its scores are imported",
+            "d the gate: write it over repeated (`NAME_recorded`) or new grades: it was `{\"metric_key\":\"acc\",\"op\":\"gte\",\"value\":1}`",
         ]
     );
     assert_eq!(imported.notes.len(), 4, "{:?}", imported.notes);

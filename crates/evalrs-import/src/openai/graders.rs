@@ -52,7 +52,7 @@ impl<'a> GraderReader<'a> {
         Self { graders: Map::new(), files: Vec::new(), rows, names: GivenNames::default() }
     }
 
-    /// Adds a grader, or says why not.
+    /// Adds a grader, or reports why not.
     pub(super) fn add(
         &mut self,
         grader: &Value,
@@ -85,12 +85,12 @@ impl<'a> GraderReader<'a> {
             "label_model" => label_model(grader, imported),
             "python" => self.python(name, grader),
             "multi" => self.multi(name, grader, imported),
-            other => Err(format!("there is no kind `{other}`")),
+            other => Err(format!("unknown kind `{other}`")),
         }
     }
 
     fn string_check(&mut self, name: &str, grader: &Value) -> Result<Value, String> {
-        let operation = text_at(grader, &["/operation"]).ok_or("it says no `operation`")?;
+        let operation = text_at(grader, &["/operation"]).ok_or("it has no `operation`")?;
         let input = parts(text_at(grader, &["/input"]).unwrap_or_default());
         let reference = parts(text_at(grader, &["/reference"]).unwrap_or_default());
         let is_symmetric = matches!(operation, "eq" | "ne");
@@ -109,7 +109,7 @@ impl<'a> GraderReader<'a> {
             }
             "like" => tool("contains_any", json!({"case_sensitive": true})),
             "ilike" => tool("contains", Value::Null),
-            other => return Err(format!("there is no operation `{other}`")),
+            other => return Err(format!("unknown operation `{other}`")),
         };
         if operation == "ne" {
             mapped["not"] = json!(true);
@@ -124,7 +124,7 @@ impl<'a> GraderReader<'a> {
         imported: &mut ImportedSource,
     ) -> Result<Value, String> {
         let metric =
-            text_at(grader, &["/evaluation_metric"]).ok_or("it says no `evaluation_metric`")?;
+            text_at(grader, &["/evaluation_metric"]).ok_or("it has no `evaluation_metric`")?;
         let input = parts(text_at(grader, &["/input"]).unwrap_or_default());
         if input != [TemplatePart::Output] {
             return Err("its input is not `{{ sample.output_text }}`".to_owned());
@@ -138,11 +138,11 @@ impl<'a> GraderReader<'a> {
                 tool("rouge_n", json!({"n": n}))
             }
             "cosine" => json!({"kind": "similarity", "model": "text-embedding-3-large"}),
-            "fuzzy_match" => return Err("OpenAI computes it with rapidfuzz and does not say how: `levenshtein` or `edit_similarity` come near".to_owned()),
+            "fuzzy_match" => return Err("OpenAI computes it with rapidfuzz and does not document how: `levenshtein` or `edit_similarity` are close".to_owned()),
             other => return Err(format!("evalrs does not compute `{other}`")),
         };
         if metric != "cosine" {
-            imported.note(format!("`{name}`: OpenAI does not say which variant of {metric} it computes; that of evalrs is described in docs/suite.md, and scores may differ by some hundredths."));
+            imported.note(format!("`{name}`: OpenAI does not document which variant of {metric} it computes; docs/suite.md describes that of evalrs, and scores may differ by some hundredths."));
         }
         put_threshold(&mut mapped, grader, ScoreRange::UNIT);
         Ok(compared.of(mapped))
@@ -161,7 +161,7 @@ impl<'a> GraderReader<'a> {
             _ => {
                 for row in self.rows.iter_mut() {
                     let text = render(reference, &row["item"]);
-                    let text = text.ok_or("its reference names what items do not hold")?;
+                    let text = text.ok_or("its reference names a field that items do not have")?;
                     row["references"][name] = json!(text);
                 }
                 Ok(ReferenceSource::Field(format!("row.references.{name}")))
@@ -296,7 +296,7 @@ fn prompt(grader: &Value) -> Result<String, String> {
 }
 
 fn part_text(part: &Value) -> Result<&str, &'static str> {
-    text_in(part, "text").ok_or("a message of it holds an image or a file")
+    text_in(part, "text").ok_or("a message of it contains an image or a file")
 }
 
 /// What all judges have: the rubric, the model, and how it is sampled.
@@ -343,7 +343,7 @@ fn label_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, S
     let mut failing = list("labels");
     failing.retain(|label| !passing.contains(label));
     if passing.is_empty() || failing.is_empty() {
-        return Err("it does not say which labels pass and which do not".to_owned());
+        return Err("it does not define which labels pass".to_owned());
     }
     let labels = format!(
         "Choose one label. The score of {} is 1, of {} it is 0; no other score is possible. Name the label first in the rationale.",
@@ -371,7 +371,7 @@ fn inner_graders(grader: &Value) -> Result<Vec<InnerGrader>, String> {
         .map(|(name, grader)| InnerGrader { name: name.clone(), grader: grader.clone() })
         .collect();
     if inner.iter().any(|inner| text_at(&inner.grader, &["/type"]) == Some("multi")) {
-        return Err("it holds another `multi`".to_owned());
+        return Err("it contains another `multi`".to_owned());
     }
     Ok(inner)
 }
@@ -385,7 +385,7 @@ fn native(name: &str, mapped: &Value) -> String {
     }
 }
 
-/// The formula of a `multi`: words, and what stands between them.
+/// The formula of a `multi`: words, and the characters between them.
 struct Formula {
     tokens: Vec<FormulaToken>,
 }

@@ -1,4 +1,4 @@
-//! Items of hosted evals as rows: what a run answered, what its graders said, and data without answers.
+//! Items of hosted evals as rows: answers of a run, results of its graders, and data without answers.
 
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ impl ItemReader {
         &mut self.recorded[at]
     }
 
-    /// Graders that take over what runs said, by their names; `range_of` says on which scale a grader scores.
+    /// Graders that import the results of runs, by their names; `range_of` gives the scale of a grader.
     pub(super) fn recorded_graders(
         &self,
         range_of: impl Fn(&str) -> Option<ScoreRange>,
@@ -209,7 +209,7 @@ impl RecordedGrader {
     fn without_scale(&self) -> String {
         let Self { key, scores: ScoreRange { min, max }, .. } = self;
         format!(
-            "`{key}_recorded` says whether it passed: the scores lie between {min} and {max}, and no grader beside them says a range that holds them. They stand under `results.{key}.score`; `scale: {{min, max}}` of `recorded_score` takes them over."
+            "`{key}_recorded` repeats whether it passed: the scores are between {min} and {max}, and no grader beside them has a range that contains them. They are under `results.{key}.score`; `scale: {{min, max}}` of `recorded_score` imports them."
         )
     }
 }

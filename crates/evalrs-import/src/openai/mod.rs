@@ -142,14 +142,14 @@ impl HostedEvals {
             let hint = reasons.collect::<Vec<_>>().join("; ");
             let unsaid = "name an eval, its graders or output items of a run";
             return Err(ImportError::unreadable(
-                format!("there is no grader in `{path}` that maps"),
+                format!("no grader in `{path}` maps"),
                 if hint.is_empty() { unsaid } else { &hint },
             ));
         }
         let name = name.as_deref().unwrap_or("openai-evals");
         let mut suite = json!({"name": name, "graders": graders});
         if rows.is_empty() {
-            imported.note("There are no rows: write them as `dataset.jsonl`, each with an `id`, an `item` and an `output`, or import graders and output items of a run together, as files of one folder.");
+            imported.note("No rows were imported: write them as `dataset.jsonl`, each with an `id`, an `item` and an `output`, or import graders and output items of a run together, as files of one folder.");
             suite["dataset"] = Value::from("dataset.jsonl");
         }
         imported.files.extend(files);

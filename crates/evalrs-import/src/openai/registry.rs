@@ -33,7 +33,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     if is_log(&text) { log(source, &text) } else { registry(source, &text) }
 }
 
-/// Reads a log: what was sampled, and what was said of it.
+/// Reads a log: the samples, and their results.
 fn log(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, ImportError> {
     let mut reader = EventReader::default();
     for PlacedValue { value, place } in reading::records(&source.path, text)? {
@@ -57,7 +57,7 @@ fn log(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, ImportEr
     if graders.is_empty() {
         let answered = json!({"kind": "tool", "function": "length", "config": {"min": 1}});
         graders.insert("answered".to_owned(), answered);
-        imported.note("The log has no matches: the suite only asks whether there is an answer.");
+        imported.note("The log has no matches: the suite only checks that there is an answer.");
     }
     let name = name.as_deref().unwrap_or("openai-evals");
     let suite = json!({"name": name, "graders": graders});
@@ -81,12 +81,12 @@ impl EventReader {
             return;
         }
         if let Some(report) = event.get("final_report") {
-            self.imported.note(format!("The log says of all samples: {report}."));
+            self.imported.note(format!("The log reports for all samples: {report}."));
             return;
         }
         let Some(id) = text_at(event, &["/sample_id"]) else {
             let what = reading::beginning(&event.to_string(), 60);
-            self.imported.leave_out("events", place, what, "it is of no sample");
+            self.imported.leave_out("events", place, what, "it does not belong to a sample");
             return;
         };
         let data = &event["data"];
@@ -122,7 +122,7 @@ impl EventReader {
     }
 }
 
-/// What was asked and answered; of several requests the last.
+/// The input and the answer; of several requests the last.
 fn sampling(row: &mut Value, data: &Value) {
     row["input"] = json!(asked(&data["prompt"]));
     row["output"] = match data.get("sampled") {
@@ -178,7 +178,7 @@ fn registry(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, Imp
         let message = format!("no eval in `{}` maps", source.path);
         return Err(imported.nothing_mapped(message, "it has no entry with a `class`"));
     }
-    imported.note("The registry says what is asked and expected, not what a model answered: run a target (docs/targets.md), or import a log of `oaieval`.");
+    imported.note("The registry has inputs and expected answers, not the answers of a model: run a target (docs/targets.md), or import a log of `oaieval`.");
     Ok(imported)
 }
 
@@ -242,7 +242,7 @@ fn samples(source: &ImportSource<'_>, path: &str) -> Result<SampleFile, String> 
         }
     }
     Err(unread.unwrap_or_else(|| {
-        format!("its samples `{path}` are not there; they are kept with Git LFS: `git lfs pull`")
+        format!("its samples `{path}` do not exist; they are in Git LFS: `git lfs pull`")
     }))
 }
 
@@ -262,7 +262,7 @@ fn grader(eval: &RegistryEval) -> Result<Value, String> {
         }
         "JsonMatch" => json!({"kind": "tool", "function": "json_match", "config": {"whole": true, "alternatives": true}}),
         "JsonValidator" => json!({"kind": "tool", "function": "is_json", "config": {"whole": true}}),
-        "FuzzyMatch" => return Err("it normalizes texts in a way of its own and compares both ways: `contains`, or `f1`, come near".to_owned()),
+        "FuzzyMatch" => return Err("it normalizes texts in its own way and compares both ways: `contains` or `f1` are close".to_owned()),
         "ModelBasedClassify" => return Err("its rubric is a file of the registry's own: write a rubric grader, docs/suite.md#rubric-graders".to_owned()),
         _ => return Err("it is a class of its own".to_owned()),
     })

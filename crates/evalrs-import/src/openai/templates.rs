@@ -80,7 +80,7 @@ pub(super) fn rubric(parts: &[TemplatePart]) -> Result<String, String> {
             TemplatePart::Item(path) => text.extend(["{row.item.", path, "}"]),
             TemplatePart::Output => text.push_str("{submission}"),
             TemplatePart::Other(other) => {
-                return Err(format!("it names `{{{{ {other} }}}}`, which rows do not hold"));
+                return Err(format!("it names `{{{{ {other} }}}}`, which rows do not have"));
             }
         }
     }
@@ -106,7 +106,7 @@ mod tests {
             (
                 "{{sample.output_json.x}}",
                 None,
-                Err("it names `{{ sample.output_json.x }}`, which rows do not hold"),
+                Err("it names `{{ sample.output_json.x }}`, which rows do not have"),
             ),
             ("{{open", Some("{{open"), Ok("{{open")),
             ("", Some(""), Ok("")),

@@ -161,7 +161,7 @@ fn tool(spec: &AssertionSpec, function: &str, config: Value) -> Value {
 }
 
 fn compared(spec: &AssertionSpec, value: &Value) -> Result<MappedAssertion, String> {
-    let condition = condition(spec, value).ok_or("its `value` is not one that promptfoo takes")?;
+    let condition = condition(spec, value).ok_or("promptfoo does not accept its `value`")?;
     Ok(code::compared(spec, condition, &[]))
 }
 

@@ -15,7 +15,7 @@ pub(super) struct TestCase {
     pub options: Map<String, Value>,
     pub metadata: Map<String, Value>,
     pub threshold: Option<f64>,
-    /// An answer that stands in the test itself.
+    /// An answer in the test itself.
     pub provider_output: Option<Value>,
 }
 
@@ -118,7 +118,7 @@ impl TestCase {
         }
     }
 
-    /// This test on top of what is said for all.
+    /// This test on top of the defaults for all.
     pub(super) fn over(&self, base: &Self) -> Self {
         let merged = |base: &Map<String, Value>, own: &Map<String, Value>| {
             let mut merged = base.clone();

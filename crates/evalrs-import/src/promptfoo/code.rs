@@ -266,7 +266,8 @@ fn plain(folder: &str, name: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The name of an adapter: that of what it calls, and what tells it from others of that name.
+/// The name of an adapter: that of the function it calls, and a suffix to distinguish others of
+/// that name.
 fn adapter_name(text: &str, path: &str, ending: &str) -> String {
     let stem = path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or_default();
     let stem: String = stem.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();

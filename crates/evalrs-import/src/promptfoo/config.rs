@@ -21,7 +21,7 @@ pub(super) struct Config {
     pub description: Option<String>,
     pub prompts: Vec<PromptTemplate>,
     pub providers: Vec<ProviderSpec>,
-    /// The tests, on top of what is said for all of them.
+    /// The tests, on top of the defaults for all of them.
     pub tests: Vec<TestCase>,
     pub repeat: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// A test that says nothing but where it stands.
+    /// A test with nothing but its place.
     fn empty_test(&self, node: &YamlNode) -> TestCase {
         TestCase { place: self.files.place(node), ..TestCase::default() }
     }
@@ -279,15 +279,12 @@ impl ConfigReader<'_> {
     /// Sections that have no counterpart.
     fn name_other_sections(&mut self) {
         const SECTIONS: [(&str, &str); 6] = [
-            ("redteam", "promptfoo makes the attacks while it runs; its results can be imported"),
+            ("redteam", "promptfoo makes the attacks while it runs; import its results instead"),
             (
                 "extensions",
-                "they are functions of promptfoo's own interface; `setup` and `teardown` of a target come near",
+                "they are functions of promptfoo's own interface; `setup` and `teardown` of a target are close",
             ),
-            (
-                "nunjucksFilters",
-                "templates are rendered while they are imported, without functions",
-            ),
+            ("nunjucksFilters", "templates are rendered during the import, without functions"),
             ("derivedMetrics", "declare `metrics` in the suite"),
             ("tracing", "trajectories are recorded by the target"),
             ("assertScoringFunction", "declare a `reward` in the suite"),

@@ -1,4 +1,4 @@
-//! What reads a configuration: its files, the part that is left out with its place, and what a reference stands for.
+//! Reads a configuration: its files, the parts left out with their places, and the targets of references.
 
 use super::case::AssertionCounter;
 use super::files::ConfigFiles;
@@ -46,7 +46,7 @@ impl<'a> ConfigReader<'a> {
         self.leave_out(part, node, what, format!("it is {}, not {expected}", node.noun()));
     }
 
-    /// What a `$ref` to another part of the configuration stands for.
+    /// The value of a `$ref` to another part of the configuration.
     pub(super) fn dereferenced<'n>(&self, node: &'n YamlNode) -> &'n YamlNode
     where
         'a: 'n,

@@ -9,7 +9,7 @@ use super::kinds::is_kind;
 use crate::imported::SourcePlace;
 use crate::reading::put;
 
-/// The tests of the table `text`, which stands in the file at `path`.
+/// The tests of the table `text`, from the file at `path`.
 pub(super) fn read(
     path: &str,
     text: &str,

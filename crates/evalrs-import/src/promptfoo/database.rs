@@ -51,11 +51,11 @@ pub(super) fn import(path: &str, source: &ImportSource<'_>) -> Result<ImportedSo
     let has = |name: &str| tables.iter().any(|table| table.get("name") == Some(&json!(name)));
     if !has("evals") {
         let message = format!("`{path}` is not a database of promptfoo: it has no table `evals`");
-        return Err(ImportError::unreadable(message, "say what it is with `--from KIND`"));
+        return Err(ImportError::unreadable(message, "name its kind with `--from KIND`"));
     }
     let evaluations = source.rows(path, EVALUATIONS, &[]).map_err(unreadable)?;
     if evaluations.is_empty() {
-        return Err(unreadable("it holds no evaluation of promptfoo".to_owned()));
+        return Err(unreadable("it has no evaluation of promptfoo".to_owned()));
     }
     let mut importer = DatabaseImporter {
         source,
@@ -279,7 +279,7 @@ mod tests {
         let empty = json!({"sqlite_master": [{"name": "evals"}], "evals": []});
         for (tables, expected) in [
             (others, "`home/promptfoo.db` is not a database of promptfoo: it has no table `evals`"),
-            (empty, "cannot read `home/promptfoo.db`: it holds no evaluation of promptfoo"),
+            (empty, "cannot read `home/promptfoo.db`: it has no evaluation of promptfoo"),
             (json!([]), "cannot read `home/promptfoo.db`: file is not a database"),
         ] {
             let Err(ImportError::Unreadable { message, .. }) = imported(&tables) else {

@@ -54,7 +54,7 @@ impl<'a> ConfigFiles<'a> {
         })
     }
 
-    /// The tree of a text that stands in the file at `path`.
+    /// The tree of a text from the file at `path`.
     pub(super) fn parsed(&self, path: &str, text: &str) -> Result<YamlNode, Vec<Diagnostic>> {
         let mut diagnostics = Vec::new();
         let mut sources = self.sources.borrow_mut();
@@ -62,7 +62,7 @@ impl<'a> ConfigFiles<'a> {
         tree.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)).ok_or(diagnostics)
     }
 
-    /// Where a value stands.
+    /// The place of a value.
     pub(super) fn place(&self, node: &YamlNode) -> SourcePlace {
         let place = self.sources.borrow().place(node.span);
         SourcePlace::new(place.path, place.line)
@@ -79,7 +79,7 @@ impl<'a> ConfigFiles<'a> {
         read
     }
 
-    /// The files that a path or pattern stands for, as references from the configuration's folder, sorted.
+    /// The files that match a path or pattern, as references from the configuration's folder, sorted.
     pub(super) fn matching(&self, reference: &str) -> Vec<String> {
         let pattern = relative(reference);
         if !is_pattern(pattern) {
@@ -90,7 +90,7 @@ impl<'a> ConfigFiles<'a> {
         glob::expand(&[pattern.trim_start_matches("./").to_owned()], &list).files
     }
 
-    /// Why a path or pattern stands for no file.
+    /// Why a path or pattern matches no file.
     pub(super) fn why_none(&self, reference: &str) -> String {
         let pattern = relative(reference);
         let read = if is_pattern(pattern) {
@@ -98,7 +98,7 @@ impl<'a> ConfigFiles<'a> {
         } else {
             self.source.bytes(&self.path(pattern))
         };
-        read.err().unwrap_or_else(|| "no file that may be read matches".to_owned())
+        read.err().unwrap_or_else(|| "no readable file matches".to_owned())
     }
 
     /// Whether a text holds a live key.

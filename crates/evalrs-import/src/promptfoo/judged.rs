@@ -15,7 +15,7 @@ struct Rubric {
     note: &'static str,
 }
 
-const OWN_WORDS: &str = "Judges of rubrics are asked in the words of evalrs, not of promptfoo: verdicts near the edge may differ.";
+const OWN_WORDS: &str = "Rubrics are judged with the prompts of evalrs, not of promptfoo: borderline verdicts may differ.";
 const OWN_METHOD: &str = "`answer-relevance` and `context-*` are rubrics here; promptfoo computes their scores in several steps, so scores are not the same.";
 
 fn rubric(kind: &str) -> Option<Rubric> {
@@ -75,7 +75,7 @@ pub(super) fn grader(
     if kind == "similar" || kind == "similar:cosine" {
         return similar(spec, value, context);
     }
-    let rubric = rubric(kind).ok_or_else(|| format!("there is no `{kind}`"))?;
+    let rubric = rubric(kind).ok_or_else(|| format!("unknown `{kind}`"))?;
     let own_prompt = spec.rubric_prompt.as_ref().or_else(|| context.options.get("rubricPrompt"));
     let (prompt, note) = match own_prompt.filter(|prompt| !prompt.is_null()) {
         Some(prompt) if kind != "g-eval" => (of_template(prompt, context)?, None),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::files::ConfigFiles;
 use crate::imported::ImportedFile;
 
-/// Stands for the name of the grader in its settings, which is known only when all are.
+/// Replaces the name of the grader in its settings, which is known only when all are.
 pub(super) const SLOT: &str = "@grader@";
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub(super) struct MappedAssertion {
     pub wanted: Option<Value>,
     pub files: Vec<ImportedFile>,
     pub note: Option<&'static str>,
-    /// A judge that the assertion names and that is not asked here.
+    /// A judge that the assertion names and that cannot be called here.
     pub other_judge: Option<String>,
 }
 

@@ -87,10 +87,8 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         file_in(source).ok_or_else(|| {
             let folder = &source.path;
             ImportError::unreadable(
-                format!(
-                    "there is neither a configuration nor a database of promptfoo in `{folder}`"
-                ),
-                format!("it is called {}", CONFIGS[..3].join(", ")),
+                format!("`{folder}` has neither a configuration nor a database of promptfoo"),
+                format!("its name is {}", CONFIGS[..3].join(", ")),
             )
         })?
     } else {

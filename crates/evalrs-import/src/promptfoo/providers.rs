@@ -1,4 +1,4 @@
-//! Providers: who answers and who judges, as targets and judges of evalrs where the same is asked in the same way.
+//! Providers: targets and judges, as those of evalrs where requests are the same.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ pub(super) struct ProviderSpec {
     pub place: SourcePlace,
 }
 
-/// APIs that are asked as OpenAI's is: their name, address, and the variable with the key.
+/// APIs with the requests of OpenAI's: their name, address, and the variable with the key.
 const LIKE_OPENAI: [(&str, &str, &str); 10] = [
     ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
@@ -145,7 +145,9 @@ impl ProviderSpec {
         if programs.iter().any(|program| id.starts_with(program)) {
             return Err("it is a program of promptfoo's own interface: write a `command` or `function` target, docs/targets.md".to_owned());
         }
-        let model = model(id).ok_or("there is no target that asks it; record its outputs, or write a target, docs/targets.md")?;
+        let model = model(id).ok_or(
+            "evalrs has no target for it; record its outputs, or write a target, docs/targets.md",
+        )?;
         let mut target = json!({"kind": "chat"});
         extend(&mut target, &model);
         for (name, value) in self.config.as_object().into_iter().flatten() {
@@ -179,7 +181,7 @@ fn setting(name: &str, value: &Value) -> Option<(&'static str, Value)> {
     is_plain.then(|| (name, value.clone()))
 }
 
-/// The model of an id, with how it is asked.
+/// The model of an id, with its API.
 fn model(id: &str) -> Option<Value> {
     let (family, rest) = id.split_once(':')?;
     let last = rest.split_once(':');
@@ -205,7 +207,7 @@ fn model(id: &str) -> Option<Value> {
     }
 }
 
-/// How a judge is asked: its settings, or why it is not known. Nothing is said where promptfoo chooses.
+/// The settings of a judge, or why it is not known. Nothing is said where promptfoo chooses.
 pub(super) fn judge(provider: Option<&Value>, purpose: &str) -> Result<Value, String> {
     let Some(provider) = provider.filter(|provider| !provider.is_null()) else {
         return Ok(json!({}));
@@ -240,7 +242,7 @@ fn http(spec: &ProviderSpec) -> Result<Answers, String> {
     }
     let method = text_in(config, "method").unwrap_or("POST");
     if !method.eq_ignore_ascii_case("post") {
-        return Err(format!("it is asked by {method}, and `http` targets by POST"));
+        return Err(format!("it uses {method}, and `http` targets use POST"));
     }
     let mut names = config.as_object().into_iter().flat_map(Map::keys);
     if let Some(name) = names.find(|name| !OF_SERVERS.contains(&name.as_str())) {
@@ -303,9 +305,7 @@ fn headers(headers: &Value) -> Result<Map<String, Value>, String> {
         if let Some(variable) = variable(text) {
             mapped.insert(name.clone(), json!({"env": variable}));
         } else if is_secret_name(name) || text.contains("{{") || text.contains("${") {
-            return Err(format!(
-                "its header `{name}` holds more than a variable of the environment"
-            ));
+            return Err(format!("its header `{name}` has more than a variable of the environment"));
         } else {
             mapped.insert(name.clone(), json!(text));
         }
@@ -361,7 +361,7 @@ mod tests {
                 "bedrock:x",
                 json!(null),
                 Err(
-                    "there is no target that asks it; record its outputs, or write a target, docs/targets.md",
+                    "evalrs has no target for it; record its outputs, or write a target, docs/targets.md",
                 ),
             ),
             (

@@ -85,7 +85,7 @@ fn escape(
     })
 }
 
-/// What stands behind `(` up to where the group's own pattern begins.
+/// The text behind `(` up to where the group's own pattern begins.
 fn group(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
     let rest: String = chars.clone().take(40).collect();
     for open in ["?:", "?=", "?!"] {

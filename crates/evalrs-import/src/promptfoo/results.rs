@@ -37,14 +37,14 @@ pub(super) fn import(
     source: &ImportSource<'_>,
 ) -> Result<ImportedSource, ImportError> {
     let evaluation = read(path, text).map_err(|why| {
-        ImportError::unread(path, why, "write results anew: `promptfoo eval -o results.json`")
+        ImportError::unread(path, why, "write results again: `promptfoo eval -o results.json`")
     })?;
     let files = ConfigFiles::new(source, folder_of(path));
     let name = name_of(path, evaluation.description.as_deref());
     Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, ImportedSource::default()))
 }
 
-/// What one evaluation of promptfoo came to.
+/// The result of one evaluation of promptfoo.
 pub(super) struct PromptfooEvaluation {
     pub results: Vec<PlacedValue>,
     pub description: Option<String>,
@@ -70,7 +70,7 @@ pub(super) fn suite_of(
         builder.finish(name, evaluation.description.as_deref());
     let mut names = suite["graders"].as_object().into_iter().flat_map(Map::keys);
     if let Some(grader) = names.find(|name| *name != RECORDED) {
-        imported.note(format!("What promptfoo said of each assertion stands in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
+        imported.note(format!("The results of promptfoo for each assertion are in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
     }
     imported.add_suite(file, suite, rows);
     imported
@@ -84,7 +84,7 @@ fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
             None if whole.get("testCase").is_some() || whole.get("vars").is_some() => {
                 vec![whole.clone()]
             }
-            None => return Err("it holds no list `results`".to_owned()),
+            None => return Err("it has no list `results`".to_owned()),
         };
         let description = text_in(&whole["config"], "description").map(str::to_owned);
         let place = SourcePlace::new(path, 0);
@@ -105,7 +105,7 @@ fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
 #[derive(Default)]
 struct ResultImporter {
     counter: AssertionCounter,
-    /// Prompts by what tells them apart.
+    /// Prompts by their identity.
     prompts: Vec<String>,
     /// Tests by their variables, where results do not number them.
     tests: Vec<Value>,
@@ -216,14 +216,14 @@ impl ResultImporter {
     }
 }
 
-/// What tells the prompt of a result apart.
+/// The identity of the prompt of a result.
 fn prompt_label(result: &Value) -> &str {
     let places = ["/promptId", "/prompt/label", "/prompt/display"];
     // An id that is not known is written as an empty one.
     places.iter().find_map(|place| text_at(result, &[place])).unwrap_or_default()
 }
 
-/// What promptfoo said of a result and of each assertion that mapped.
+/// The recorded result of promptfoo and of each assertion that mapped.
 fn verdicts(value: &Value, graders: &RowGraders) -> Value {
     let grading = &value["gradingResult"];
     let pass = value.get("success").unwrap_or(&grading["pass"]);

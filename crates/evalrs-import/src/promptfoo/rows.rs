@@ -14,11 +14,11 @@ use crate::reading::put;
 /// The most rows of a suite.
 const MAX_ROWS: usize = 200_000;
 
-/// The providers of a configuration, by how they are asked.
+/// The providers of a configuration, by how they are called.
 #[derive(Default)]
 struct AnsweringProviders {
     echoes: bool,
-    /// Some are asked by nobody here, and their outputs are to come.
+    /// Some cannot be called here, and their outputs are missing.
     others: bool,
     /// A target each, and its models.
     targets: Vec<ProviderTarget>,
@@ -49,11 +49,13 @@ pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>)
         builder.finish(name, config.description.as_deref());
     let unasked = rows.iter().filter(|row| row["input"] == "").count();
     if rows.is_empty() {
-        imported.note("No test could be read, so that there is nothing to run.");
+        imported.note("No test could be read, so that nothing to run.");
         return imported;
     }
     if unasked > 0 {
-        imported.note("Where it is not known what was asked, `input` is empty: rubrics that show it have nothing to show.");
+        imported.note(
+            "`input` is empty where the prompt is not known: rubrics that show it show nothing.",
+        );
     }
     let is_live = has_one_target && unasked == 0;
     if is_live {
@@ -62,7 +64,7 @@ pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>)
         for row in rows.iter_mut().filter(|row| row.get("output").is_none()) {
             row["output"] = Value::Null;
         }
-        imported.note("Outputs are to come: write them into `output` of the rows, which is null, or import the results of promptfoo (`promptfoo eval -o results.json`).");
+        imported.note("Outputs are missing: write them into `output` of the rows, which is null, or import the results of promptfoo (`promptfoo eval -o results.json`).");
     }
     let has_questions = unasked < rows.len();
     imported.add_suite(ONLY_SUITE, suite, rows);
@@ -112,7 +114,7 @@ fn answering(providers: &[ProviderSpec], imported: &mut ImportedSource) -> Answe
     if transforms.all(|transform| transform == first) {
         answering.transform = first;
     } else {
-        imported.note("Providers transform their answers in different ways, which graders here do not: grade what comes after.");
+        imported.note("Providers transform their answers in different ways, which graders here do not: grade the transformed answers.");
     }
     answering
 }

@@ -45,7 +45,7 @@ pub(super) struct RowGraders {
     used: BTreeMap<String, usize>,
 }
 
-/// Where an assertion stands in its test.
+/// The place of an assertion in its test.
 #[derive(Clone, Copy)]
 struct Scope {
     /// Whether its verdict decides over the test.
@@ -142,11 +142,11 @@ impl<'a> SuiteBuilder<'a> {
                 let kind = spec.written_kind();
                 if let Some(name) = spec.others.first() {
                     self.imported
-                        .note(format!("`{name}` of a `{kind}` is passed over, as promptfoo does."));
+                        .note(format!("`{name}` of a `{kind}` is ignored, as promptfoo does."));
                 }
                 if let Some(judge) = &grader.other_judge {
                     let what = format!("the judge {judge}");
-                    let why = "it is not asked as a judge: say `model`, `base_url` and `api_key_env` of the grader";
+                    let why = "it cannot be called as a judge: set `model`, `base_url` and `api_key_env` of the grader";
                     self.imported.leave_out("judges", spec.place.clone(), what, why);
                 }
                 put(&mut grader.settings, "display_name", spec.metric.as_deref());
@@ -253,7 +253,7 @@ impl<'a> SuiteBuilder<'a> {
             for row in &mut self.rows {
                 row["graders"] = json!([ANSWERED]);
             }
-            self.imported.note("The source asserts nothing that mapped: the grader `answered` only says whether there is an answer.");
+            self.imported.note("No assertion of the source mapped: the grader `answered` only checks that there is an answer.");
         }
         let count = self.mapped.difference(&self.not_mapped).count();
         if count > 0 {
@@ -288,7 +288,7 @@ pub(super) struct BuiltSuite {
     pub imported: ImportedSource,
 }
 
-/// Why there is no score of several assertions.
+/// Why several assertions have no score.
 const NOT_KNOWN: &str = "one of its assertions did not map, so its score is not known";
 
 /// A grader that makes one score of others, by their weights.

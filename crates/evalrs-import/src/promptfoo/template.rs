@@ -42,7 +42,7 @@ pub(super) fn render(text: &str, vars: &Map<String, Value>) -> Result<String, St
     Ok(rendered)
 }
 
-/// What stands between two characters and `end`, and what follows.
+/// The text between two characters and `end`, and the rest.
 fn enclosed<'t>(text: &'t str, end: &str) -> Result<(&'t str, &'t str), String> {
     let inner = &text[2..];
     let at = inner.find(end).ok_or_else(|| "a template that is not closed".to_owned())?;

@@ -202,7 +202,7 @@ fn judged_assertions_are_rubrics() {
     assert_eq!(
         left_out(&other),
         [
-            "c.yaml:6 the judge `azure:deployment`: it is not asked as a judge: say `model`, `base_url` and `api_key_env` of the grader"
+            "c.yaml:6 the judge `azure:deployment`: it cannot be called as a judge: set `model`, `base_url` and `api_key_env` of the grader"
         ]
     );
 }
@@ -214,7 +214,7 @@ fn what_has_no_counterpart_is_named() {
             "{type: is-refusal}",
             "c.yaml:6 `is-refusal`: promptfoo compares with a list of phrases of its own",
         ),
-        ("{type: moderation}", "c.yaml:6 `moderation`: it asks a moderation API"),
+        ("{type: moderation}", "c.yaml:6 `moderation`: it calls a moderation API"),
         ("{type: nonsense}", "c.yaml:6 `nonsense`: promptfoo has no such type either"),
         ("{value: x}", "c.yaml:6 ``: it has no `type`"),
         ("contains", "c.yaml:6 an assertion: it is text, not a mapping with a `type`"),
@@ -226,11 +226,11 @@ fn what_has_no_counterpart_is_named() {
         ),
         (
             "{type: contains, value: 'file://gone.txt'}",
-            "c.yaml:6 `contains`: cannot read `file://gone.txt`: there is no such file",
+            "c.yaml:6 `contains`: cannot read `file://gone.txt`: no such file",
         ),
         (
             "{type: python, value: 'file://gone.py'}",
-            "c.yaml:6 `python`: cannot read `gone.py`: there is no such file",
+            "c.yaml:6 `python`: cannot read `gone.py`: no such file",
         ),
         (
             "{type: javascript, value: 'file://../up.js'}",

@@ -18,11 +18,11 @@ pub(super) fn grader(spec: &AssertionSpec, value: &Value) -> Result<MappedAssert
         "trajectory:tool-args-match" => ("tool_called", tool_arguments(value)?),
         "trajectory:step-count" => {
             let why =
-                "promptfoo counts spans of a trace; `max_tool_calls` and `max_turns` come near";
+                "promptfoo counts spans of a trace; `max_tool_calls` and `max_turns` are close";
             return Err(why.to_owned());
         }
         "trajectory:goal-success" => return goal(spec, value),
-        kind => return Err(format!("there is no `{kind}` that this version knows")),
+        kind => return Err(format!("this version does not know `{kind}`")),
     };
     let mut settings = json!({"kind": "tool", "function": function, "config": config});
     if spec.negated {
@@ -93,8 +93,7 @@ fn tool_arguments(value: &Value) -> Result<Value, String> {
     let arguments =
         value.get("args").or_else(|| value.get("arguments")).ok_or("it has no `args`")?;
     if text_in(value, "mode") == Some("exact") {
-        let why =
-            "arguments that must be these and no others have no grader for one call among others";
+        let why = "no grader requires exact arguments of one call among others";
         return Err(why.to_owned());
     }
     Ok(json!({"name": plain(name)?, "args": arguments}))

@@ -38,7 +38,10 @@ fn values(name: &str, value: &Value, files: &ConfigFiles<'_>) -> Result<Vec<Valu
         Value::String(text) if text.starts_with("file://") => {
             let found = files.matching(text);
             if found.is_empty() {
-                return Err(format!("the variable `{name}` is a file that is not there: `{text}`"));
+                return Err(format!(
+                    "the variable `{name}` is a file that does not exist: \
+                                    `{text}`"
+                ));
             }
             Ok(found.into_iter().map(|path| Value::from(format!("file://{path}"))).collect())
         }

@@ -70,7 +70,7 @@ impl Export {
             }
             self.traces.insert(id.to_owned(), placed());
         } else {
-            let why = "it is no trace, observation, score or item of a dataset";
+            let why = "it is not a trace, observation, score or dataset item";
             self.suite.imported.leave_out("records", place.clone(), "a record", why);
         }
     }
@@ -103,7 +103,7 @@ impl Export {
     fn into_suite(mut self) -> TraceSuite {
         for PlacedValue { value, place } in std::mem::take(&mut self.items) {
             if !self.order.is_empty() {
-                let why = "traces are read here: import items by themselves";
+                let why = "this import reads traces: import items separately";
                 self.suite.imported.leave_out("items", place, "an item of a dataset", why);
                 continue;
             }

@@ -54,7 +54,7 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
             trace.ground_truth = example.get("outputs").and_then(plain_text).map(Value::from);
             suite.add(trace, &SourcePlace::new(&source.path, 0));
         }
-        suite.imported.note("Examples say what is asked and expected, not what was answered: run a target (docs/targets.md).");
+        suite.imported.note("Examples have inputs and expected answers, not recorded answers: run a target (docs/targets.md).");
     } else {
         traces(runs, &examples, &mut suite);
     }

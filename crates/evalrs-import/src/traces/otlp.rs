@@ -27,7 +27,7 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     for PlacedValue { value, place } in all_records(source, &mut suite.imported)? {
         let spans = spans_in(&value);
         if spans.is_empty() {
-            suite.imported.leave_out("records", place.clone(), "a record", "it holds no span");
+            suite.imported.leave_out("records", place.clone(), "a record", "it has no span");
         }
         for span in spans {
             all.push(PlacedValue { value: span.clone(), place: place.clone() });
@@ -49,7 +49,7 @@ pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
     suite.finish("traces", &source.path)
 }
 
-/// Takes over an evaluation that stands beside the trace.
+/// Imports an evaluation that is beside the trace.
 fn score(event: &Value, trace: &mut Trace) {
     if text_at(event, &["/name"]) != Some("gen_ai.evaluation.result") {
         return;

@@ -1,4 +1,4 @@
-//! The records of the files of a source: which files there are, and what stands where in them.
+//! The records of the files of a source: which files there are, and their contents.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,8 @@ pub(super) fn begins(source: &ImportSource<'_>, is_own: fn(&str) -> bool) -> boo
     json_files(source).iter().take(200).any(|path| source.begins(path, is_own))
 }
 
-/// The records of all files of a source; a file that cannot be read is told unless it is the only one.
+/// The records of all files of a source; a file that cannot be read is reported unless it is the only
+/// one.
 pub(super) fn all_records(
     source: &ImportSource<'_>,
     imported: &mut ImportedSource,

@@ -91,8 +91,8 @@ impl TraceSuite {
     pub(super) fn finish(self, name: &str, source: &str) -> Result<ImportedSource, ImportError> {
         let Self { mut imported, rows, scores, .. } = self;
         if rows.is_empty() {
-            let message = format!("there is no trace in `{source}`");
-            return Err(imported.nothing_mapped(message, "name an export that holds some"));
+            let message = format!("no trace in `{source}`");
+            return Err(imported.nothing_mapped(message, "name an export that has traces"));
         }
         let mut graders = Map::new();
         for (key, can_be_taken) in &scores {
@@ -109,7 +109,7 @@ impl TraceSuite {
             }
         }
         if graders.is_empty() {
-            imported.note("The source says no score, so the suite only asks whether there is an answer, and whether a tool failed: add graders (docs/suite.md#graders).");
+            imported.note("The source has no scores, so the suite only checks that there is an answer, and whether a tool failed: add graders (docs/suite.md#graders).");
             graders.insert("answered".to_owned(), answered("final_output"));
             if rows.iter().any(|row| row.get("trajectory").is_some()) {
                 let failed = json!({"kind": "tool", "function": "no_tool_errors"});

@@ -17,7 +17,7 @@ use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ConfidenceInterval, IntervalMethod, ValueRange};
 use evalrs_statistics::poisson_bootstrap::{DrawnTwice, change_interval, copies, seed_of};
 
-/// Draws behind the interval of a change of kappa.
+/// The resamples behind the interval of a change of kappa.
 const DRAWS: u64 = 400;
 
 /// How far apart two kappas can lie.
@@ -32,7 +32,7 @@ pub struct DiffLabels(pub HashMap<String, DiffGraderLabels>);
 pub struct DiffGraderLabels {
     /// The least score of a label that passes.
     pub threshold: f64,
-    /// What people say of each case.
+    /// Human labels of each case.
     pub labels: HashMap<CaseName, Label>,
 }
 
@@ -64,22 +64,22 @@ pub struct AgreementDiff {
     pub p_value: Option<f64>,
     /// Kappa, second minus first; null where one of the two is not defined.
     pub kappa_difference: Option<f64>,
-    /// The bounds of its 95 % confidence interval: from 400 draws of samples, alike in both.
+    /// The bounds of its 95 % confidence interval: from 400 resamples of samples, the same in both.
     pub kappa_interval: Option<(f64, f64)>,
     /// Cases whose verdict says now what people say, and did not.
     pub now_agree: Vec<CaseName>,
-    /// Cases whose verdict said what people say, and does no longer.
+    /// Cases whose verdict agreed with their label and no longer does.
     pub no_longer_agree: Vec<CaseName>,
 }
 
-/// What people say of a verdict that moved.
+/// Human labels of a verdict that moved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MovedLabel {
     /// Whether it passes.
     pub passes: bool,
     /// How good it is, 0.0..=1.0; null where they say no more than whether it passes.
     pub score: Option<f64>,
-    /// Whether the first verdict said so; null where there was none.
+    /// Whether the first verdict agreed; null where there was none.
     pub agreed: Option<bool>,
     /// Whether the second does.
     pub agrees: Option<bool>,
@@ -93,7 +93,7 @@ impl MovedLabel {
 }
 
 impl DiffGraderLabels {
-    /// What people say of a verdict that moved.
+    /// Human labels of a verdict that moved.
     pub(super) fn of_moved(
         &self,
         name: &CaseName,
@@ -199,7 +199,7 @@ fn same_answer(before: SideGrade, now: SideGrade) -> bool {
     is_same_question || before.answer.zip(now.answer).is_none_or(|(before, now)| before == now)
 }
 
-/// The interval of a change of kappa, by draws of samples with all their cases.
+/// The interval of a change of kappa, by resampling samples with all their cases.
 fn kappa_interval(change: f64, cases: &[AgreementPair<'_>]) -> Option<ConfidenceInterval> {
     let seed = |case: &AgreementPair<'_>| seed_of(&case.pair.now.name.sample_id);
     let seeds: Vec<u64> = cases.iter().map(seed).collect();

@@ -27,7 +27,7 @@ pub struct DeclaredDiff {
     pub change: Option<f64>,
     /// Where the true change lies; null where that is not known.
     pub interval: Option<ConfidenceInterval>,
-    /// Why there is no interval of the change.
+    /// Why the change has no interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_interval: Option<NoInterval>,
 }
@@ -53,7 +53,8 @@ pub enum NoInterval {
     Redefined,
     /// A number is missing.
     NoNumber,
-    /// The record of one of them keeps no draws: it is a save, too large, or was written before draws were kept.
+    /// The record of one of them has no resamples: it is a save, too large, or was written before they were
+    /// recorded.
     NoDraws,
     /// No draw changes it, or its kind has none.
     Unknown,

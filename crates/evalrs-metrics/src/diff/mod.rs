@@ -49,7 +49,7 @@ pub struct Diff {
     pub graders_only_before: Vec<String>,
     /// Graders that only the second has.
     pub graders_only_now: Vec<String>,
-    /// Declared metric → what it came to in both, in the order of the second; none where one grader is asked for.
+    /// Declared metric → its value in both, in the order of the second; none if a grader is selected.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<DeclaredDiff>,
     /// Declared metrics that only the first has.
@@ -71,7 +71,7 @@ pub struct Diff {
 pub struct GraderDiff {
     /// The statistics of the cases that have a verdict in both.
     pub paired: PairedSummary,
-    /// Whether it became worse by more than chance explains; null unless that was asked.
+    /// Whether it became worse by more than chance explains; null unless that was tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_regression: Option<bool>,
     /// How many grades moved in which way, errors included.
@@ -165,7 +165,8 @@ pub fn compare(
     }
 }
 
-/// Marks the graders that became worse by more than chance explains, and says whether there is one.
+/// Marks the graders that became worse by more than chance explains, and reports whether there is
+/// one.
 ///
 /// Each is tested alone: of twenty that did not change, one is expected to be marked at 0.05.
 pub fn mark_regressions(diff: &mut Diff, alpha: f64) -> bool {

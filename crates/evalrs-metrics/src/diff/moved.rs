@@ -16,7 +16,7 @@ pub struct VerdictMove {
     pub grader: String,
     /// How.
     pub movement: Movement,
-    /// What people say of it; none where nobody labelled it.
+    /// Human labels of it; none where nobody labelled it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<MovedLabel>,
     /// The grade of the first.

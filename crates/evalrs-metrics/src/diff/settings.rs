@@ -10,7 +10,7 @@ use super::DiffSide;
 /// A setting or a file that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingChange {
-    /// Where it stands: the grader's name or the setting, then what is in it, with dots between.
+    /// Its place: the grader's name or the setting, then the members in it, with dots between.
     pub path: String,
     /// What it was; null where it was not there.
     pub before: Option<Value>,

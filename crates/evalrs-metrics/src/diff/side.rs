@@ -20,11 +20,11 @@ pub struct DiffSide {
     pub inputs: Option<Map<String, Value>>,
     /// The rubrics of its graders.
     pub rubrics: Vec<SideRubric>,
-    /// What the gate says.
+    /// The status of the gate.
     pub gate: GateReport,
     /// The graders, in the order of the suite.
     pub graders: Vec<String>,
-    /// Metric that the suite declares → what it came to, with its draws where they are kept.
+    /// Metric that the suite declares → its value, with its resamples if they are recorded.
     pub declared: OrderedMap<MetricValue>,
     /// The cases, in dataset order as far as it is known.
     pub cases: Vec<SideCase>,

@@ -12,11 +12,11 @@ pub struct ExplainedConversation {
     pub key: String,
     /// What the key is made of.
     pub ingredients: Vec<Ingredient>,
-    /// What came of it; null if that is not stored.
+    /// Its result; null if that is not stored.
     pub outcome: Option<ExplainedOutcome>,
     /// The earlier run that it is compared with; null if none is recorded.
     pub earlier: Option<String>,
-    /// Whether that held the same conversation.
+    /// Whether that run had the same conversation.
     pub is_same: bool,
     /// What differs from that run: files by their paths, other ingredients by their names.
     pub differs: Vec<String>,

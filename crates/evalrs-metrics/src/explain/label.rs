@@ -1,10 +1,10 @@
-//! What people say of a case beside the verdict, in an explanation.
+//! Human labels of a case beside the verdict, in an explanation.
 
 use serde::Serialize;
 
 use evalrs_model::spec::Label;
 
-/// What people say of a case.
+/// Human labels of a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedLabel {
     /// The label that counts; null of a tie.
@@ -55,7 +55,7 @@ impl ExplainedLabel {
         }));
         let people: Vec<String> = self.people.iter().map(ExplainedOpinion::shown).collect();
         if !people.is_empty() {
-            let differ = if self.disputed { "people differ: " } else { "" };
+            let differ = if self.disputed { "reviewers disagree: " } else { "" };
             parts.push(format!("{differ}{}", people.join(", ")));
         }
         parts.join("; ")

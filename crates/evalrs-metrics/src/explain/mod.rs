@@ -20,7 +20,7 @@ pub use sent::ExplainedOutcome;
 /// The longest value that is shown beside its name, in characters.
 pub const SHORT: usize = 40;
 
-/// What stands for a value that is not there.
+/// The text for a missing value.
 const ABSENT: &str = "(absent)";
 
 /// Everything that is known of the grades of one sample.
@@ -63,12 +63,12 @@ pub struct ExplainedGrade {
     pub looked_at: Vec<&'static str>,
     /// What was graded.
     pub submission: String,
-    /// The grade as it stands; null while a judgment is missing.
+    /// The current grade; null while a judgment is missing.
     pub grade: Option<GradeLine>,
     /// What the grade waits for, where that is not a judgment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<&'static str>,
-    /// What people say of the case; absent where nobody does.
+    /// Human labels of the case; absent where nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<ExplainedLabel>,
     /// The judgments it is made of; none of a function's grade.
@@ -82,7 +82,7 @@ pub struct ExplainedGrade {
 pub struct ExplainedAction {
     /// The turn that is judged, where turns are judged one by one.
     pub turn: Option<usize>,
-    /// The model that is asked.
+    /// The model that is called.
     pub model: String,
     /// Which of its independent judgments it is, from 0.
     pub vote: u32,
@@ -95,7 +95,7 @@ pub struct ExplainedAction {
     /// The texts that are too long to stand among the ingredients, whole, by name.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub texts: Map<String, Value>,
-    /// What came of it; null if that is not stored.
+    /// Its result; null if that is not stored.
     pub outcome: Option<ExplainedOutcome>,
     /// Why the next run would ask it; null if it would not.
     pub to_ask: Option<&'static str>,

@@ -29,7 +29,7 @@ pub struct SentCase {
     pub model: Option<String>,
     /// The repetition, from 0.
     pub trial: u32,
-    /// Grader → its judgments: one for each vote, order and turn; none where no judge is asked.
+    /// Grader → its judgments: one for each vote, order and turn; none where no judge is called.
     pub graders: OrderedMap<Vec<SentJudgment>>,
 }
 
@@ -50,7 +50,7 @@ pub struct SentJudgment {
     pub key: String,
     /// Where requests go, without secrets; null of a command and an agent.
     pub url: Option<String>,
-    /// Headers that are no secret, a line each.
+    /// Headers that are not secret, a line each.
     pub headers: Vec<String>,
     /// Each request with its reply, in order. Of a judgment that is not stored, the first request as it would be sent.
     pub exchanges: Vec<SentExchange>,
@@ -67,7 +67,7 @@ pub struct SentExchange {
     pub request: Value,
     /// The text of the reply, as it came; null if there is none, or it is not stored.
     pub reply: Option<String>,
-    /// Why the reply is no verdict; null of a verdict.
+    /// Why the reply is not a verdict; null of a verdict.
     pub fault: Option<String>,
 }
 
@@ -83,15 +83,16 @@ pub struct SentFailure {
 /// Where a stored judgment comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SentOrigin {
-    /// When it was asked or imported, RFC 3339.
+    /// When it was made or imported, RFC 3339.
     pub at: String,
     /// The version of evalrs that did.
     pub by: String,
-    /// The file it was imported from; null if it was asked. What was imported was sent to nobody.
+    /// The file it was imported from; null if it was made by a call. What was imported was sent to
+    /// nobody.
     pub imported_from: Option<String>,
     /// Which layer of the store has it.
     pub layer: String,
-    /// How often it was asked anew.
+    /// How often it was repeated.
     pub generation: u32,
 }
 

@@ -7,11 +7,11 @@ use crate::metric::{Observation, percentile};
 use evalrs_base::exact::mean;
 use evalrs_model::spec::{Aggregation, PassRule};
 
-/// What agreement with labels cannot be told without.
+/// The requirement of agreement with labels that is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateLack {
-    /// There is no label for the grader.
+    /// The grader has no label.
     Labels,
     /// Kappa is not defined where people say the same of everything.
     DifferentLabels,
@@ -31,7 +31,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// None where there is no grade at all.
+    /// None if there are no grades at all.
     pub(super) fn of(
         grades: &[Observation],
         aggregation: Aggregation,

@@ -1,4 +1,5 @@
-//! How far graders agreed with people in the runs of a history, and where a mean that goes up is no better judge.
+//! How far graders agreed with human labels in the runs of a history, and where a mean that goes up does not mean
+//! a better judge.
 
 use serde::Serialize;
 

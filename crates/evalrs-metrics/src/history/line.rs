@@ -29,18 +29,18 @@ pub struct HistoryLine {
     pub suite: String,
     /// When it began, RFC 3339.
     pub started: String,
-    /// Grader → what its grades came to.
+    /// Grader → its result.
     pub metrics: OrderedMap<HistoryMetric>,
-    /// Metric that the suite declares → what it came to.
+    /// Metric that the suite declares → its result.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<HistoryDeclared>,
-    /// What the gate said.
+    /// The status of the gate.
     #[serde(default)]
     pub gate: GateReport,
     /// Grader → what decides its grades.
     #[serde(default)]
     pub digests: OrderedMap<GraderDigests>,
-    /// What was asked: samples, models, inputs and reference answers.
+    /// The input of a run: samples, models, inputs and reference answers.
     pub dataset: Option<String>,
     /// What a live target is; none of one that was recorded.
     pub target: Option<String>,
@@ -48,7 +48,7 @@ pub struct HistoryLine {
     pub cost: Option<Cost>,
 }
 
-/// What the grades of a grader came to.
+/// The result of the grades of a grader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryMetric {
@@ -81,7 +81,7 @@ impl HistoryMetric {
     }
 }
 
-/// What a declared metric came to.
+/// The result of a declared metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HistoryDeclared {

@@ -35,18 +35,18 @@ pub struct HistoryRun {
     pub id: String,
     /// When it began, RFC 3339.
     pub started: String,
-    /// Grader → what its grades came to.
+    /// Grader → its result.
     pub metrics: OrderedMap<HistoryMetric>,
-    /// Metric that the suite declares → what it came to.
+    /// Metric that the suite declares → its result.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<HistoryDeclared>,
-    /// What the gate said.
+    /// The status of the gate.
     pub gate: GateReport,
     /// What it spent, in US dollars.
     pub cost: Option<Cost>,
     /// Grader → the digest of what decides its grades.
     pub digests: OrderedMap<String>,
-    /// The digest of what was asked.
+    /// The digest of the input.
     pub dataset: Option<String>,
     /// The digest of a live target.
     pub target: Option<String>,

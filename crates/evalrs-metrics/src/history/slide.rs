@@ -1,11 +1,12 @@
-//! Whether a grader slides: its mean goes down by more than chance explains, while the gate still stands.
+//! Whether a grader has a downward trend: its mean goes down by more than chance explains, while the gate
+//! still passes.
 
 use serde::Serialize;
 
 use super::{HistoryLine, HistoryMetric};
 use crate::metric::paired::PairedSummary;
 
-/// A slide is told where chance explains it more seldom than this.
+/// A downward trend is reported where chance explains it less often than this.
 const P_VALUE: f64 = 0.05;
 
 /// The place of the last run before the last one whose numbers of `grader` mean the same: with the same grader and the
@@ -20,7 +21,7 @@ pub fn comparable(lines: &[HistoryLine], grader: &str) -> Option<usize> {
     })
 }
 
-/// That a grader's mean went down by more than chance explains, while the gate still stands.
+/// A grader's mean that went down by more than chance explains, while the gate still passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slide {
     /// The grader.
@@ -55,7 +56,7 @@ impl SlideTest {
         match self {
             Self::PairedPasses => "paired by sample, McNemar",
             Self::PairedScores => "paired by sample, t",
-            Self::TwoSample => "two-sample z, for a record is gone",
+            Self::TwoSample => "two-sample z, because a record is missing",
         }
     }
 }

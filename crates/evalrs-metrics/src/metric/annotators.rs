@@ -24,8 +24,8 @@ pub struct AnnotatorAgreement {
     pub pairs: usize,
     /// Share of these pairs that both pass or both fail (0.0..=1.0).
     pub agreement: Option<f64>,
-    /// Krippendorff's alpha of pass and fail, nominal, at most 1; null where all say the same, so that nothing tells agreement
-    /// from chance.
+    /// Krippendorff's alpha of pass and fail, nominal, at most 1; null where all values are the same, so that nothing
+    /// separates agreement from chance.
     pub alpha: Option<f64>,
     /// Krippendorff's alpha of scores, interval, at most 1; null unless every label is a score.
     pub alpha_of_scores: Option<f64>,
@@ -49,8 +49,8 @@ impl LabelCount {
         let labels = count(self.labels, "label");
         let shown = match self.people {
             0 => labels,
-            1 => format!("{labels} of 1 person"),
-            people => format!("{labels} of {people} people"),
+            1 => format!("{labels} by 1 reviewer"),
+            people => format!("{labels} by {people} reviewers"),
         };
         match self.held_out {
             None => shown,

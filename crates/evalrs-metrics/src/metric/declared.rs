@@ -32,9 +32,10 @@ pub fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         _ if spec.within => [None, None],
         _ => means::ends(spec, table),
     };
-    let problem = told.value.is_none().then(|| {
-        told.problem.clone().unwrap_or_else(|| "there is nothing to compute it from".to_owned())
-    });
+    let problem = told
+        .value
+        .is_none()
+        .then(|| told.problem.clone().unwrap_or_else(|| "no values to compute it from".to_owned()));
     let scale = native_scale(spec, table);
     let native = |value: f64| scale.map(|scale| scale.native(value));
     let shown = |value: Option<f64>| match value {

@@ -1,4 +1,4 @@
-//! Labels that are held out of what everybody sees, and how many times they were asked about.
+//! Held-out labels, which are not shown, and the number of queries about them.
 //!
 //! Which ones is a matter of content and not of order, so that a label stays where it is whatever is added beside it. The answers
 //! are those of [`evalrs_statistics::reusable_holdout`]; here stands what a session must remember of them.
@@ -27,7 +27,7 @@ pub fn is_held_out(sample_id: &str, submission: u64, holdout: f64) -> bool {
 /// A held-out label and the verdict beside it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeldOutVerdict {
-    /// What tells the case from all others.
+    /// Identifies the case.
     pub case: String,
     /// What people say: whether it passes.
     pub label: bool,
@@ -35,10 +35,11 @@ pub struct HeldOutVerdict {
     pub verdict: bool,
 }
 
-/// What was told of the held-out labels of one grader, kept over restarts: a line of JSON for each distinct query.
+/// The reported results for the held-out labels of one grader, kept over restarts: a line of JSON for each
+/// distinct query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HoldoutLog {
-    /// Digest of a query → what was told.
+    /// Digest of a query → its reported result.
     told: BTreeMap<String, LoggedAnswer>,
 }
 
@@ -50,22 +51,22 @@ struct LoggedAnswer {
     suite: String,
     /// The grader.
     grader: String,
-    /// Digest of what was asked: 32 hexadecimal digits.
+    /// Digest of a query: 32 hexadecimal digits.
     query: String,
     /// Which of the distinct queries it was, from 1.
     number: usize,
-    /// What was told.
+    /// The reported result.
     #[serde(flatten)]
     told: ToldAgreement,
 }
 
-/// What is told of the held-out labels of a grader.
+/// The reported result for the held-out labels of a grader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HeldOutAgreement {
     /// Held-out labels with a verdict.
     pub n: usize,
-    /// What agreement with labels without end is no less than (0.0..=1.0); of all that is ever told of these labels some is wrong in
-    /// at most 5 of 100 suites.
+    /// A lower bound of the agreement with endless labels (0.0..=1.0); of all values ever reported for these labels some is wrong
+    /// in at most 5 of 100 suites.
     pub at_least: f64,
     /// About how large it is (0.0..=1.0).
     pub agreement: f64,
@@ -96,7 +97,7 @@ impl HeldOutAgreement {
     }
 }
 
-/// What is asked of the held-out labels of a grader.
+/// A query of the held-out labels of a grader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldOutQuestion {
     /// The grader.
@@ -118,7 +119,7 @@ impl HoldoutLog {
         Self { told: own.map(|told| (told.query.clone(), told)).collect() }
     }
 
-    /// Answers what the suite at `suite` asks, and gives the line to be added to the log where it was not asked before. None without labels of
+    /// Answers the query of the suite at `suite`, and returns the line to add to the log if the query is new. None without labels of
     /// either part.
     ///
     /// Of the same held-out verdicts and labels the same is told whenever they are asked about, and that is no further query.

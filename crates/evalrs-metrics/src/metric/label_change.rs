@@ -1,4 +1,4 @@
-//! How the agreement with the labels of people changed from one evaluation to another.
+//! How the agreement with human labels changed from one evaluation to another.
 //!
 //! Owns what a change of agreement is. Both sides are compared with the labels as they are now, over the cases that have a
 //! verdict both times, so that neither a new label nor a verdict that is still missing looks like another judge.

@@ -73,8 +73,8 @@ pub fn label_queue(candidates: &[LabelCandidate]) -> Vec<(usize, LabelPick)> {
     queue
 }
 
-/// Whether a label may be counted for what nobody labelled: it was drawn, or nobody says how it was picked, or it was chosen and its
-/// answer comes so early in the random order, up to the number `drawn`, that it was to be drawn anyway.
+/// Whether a label may represent unlabelled answers: it was sampled, or its pick is not known, or it was chosen and its answer
+/// comes so early in the random order, up to the number `drawn`, that it would have been sampled anyway.
 pub fn is_drawn(picked: Option<LabelPick>, draw: u64, drawn: Option<u64>) -> bool {
     match picked {
         None | Some(LabelPick::Random) => true,

@@ -43,7 +43,7 @@ pub struct LabelAgreement {
 }
 
 impl LabelAgreement {
-    /// The agreement of verdicts with their labels, in any order; none where there is no label at all. Whether a verdict
+    /// The agreement of verdicts with their labels, in any order; none if there is no label at all. Whether a verdict
     /// passes it says itself, a label passes by `threshold`. Cases that are not evaluated count for nothing.
     pub fn of(pairs: impl Iterator<Item = (Cell, Label)>, threshold: f64) -> Option<Self> {
         let mut counted = Self::default();
@@ -78,7 +78,7 @@ impl LabelAgreement {
         })
     }
 
-    /// Adds so many verdicts beside labels to the counts, and to nothing that is made of them.
+    /// Adds this many labelled verdicts to the counts, and to nothing that is computed from them.
     pub fn add(&mut self, passed: bool, label_passes: bool, times: usize) {
         let count = match (passed, label_passes) {
             (true, true) => &mut self.both_pass,
@@ -135,9 +135,9 @@ impl LabelAgreement {
 /// The 97.5th percentile of the standard normal distribution.
 const TWO_SIDED_95: f64 = 1.959_963_984_540_054;
 
-/// How far a verdict is from a label that says something else, greater than 0.0 and at most 1.0; none where they agree,
-/// or where there is no verdict. From a score it is the distance of scores. From pass and fail, which say nothing of how
-/// far, it is 0.5 and more: half of the distance from full or no score comes on top.
+/// How far a verdict is from a label that differs, greater than 0.0 and at most 1.0; none where they agree, or where
+/// there is no verdict. From a score it is the distance of scores. From pass and fail, which say nothing of how far, it
+/// is 0.5 and more: half of the distance from full or no score comes on top.
 pub fn disagrees(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
     let passed = cell.state == CellState::Passed;
     if !cell.is_verdict() || passed == label.passes(threshold) {

@@ -15,7 +15,7 @@ use evalrs_statistics::paired::{
     PairedCounts, difference_p_value, minimum_detectable_effect, paired_rate_interval,
 };
 
-/// Below so many cases the interval of verdicts that are all pass or fail is Bayesian.
+/// Below this many cases the interval of verdicts that are all pass or fail is Bayesian.
 const FEW: usize = 300;
 
 /// Standard errors below this are those of differences that are all alike.
@@ -88,8 +88,8 @@ pub struct PairedSummary {
     pub samples_fixed: usize,
     /// Samples of which fewer cases pass now.
     pub samples_broken: usize,
-    /// How often chance alone would change at least so many more samples in one direction than in the other
-    /// (0.0..=1.0): McNemar's exact test. Null where no sample changed.
+    /// How often chance alone would change at least this many more samples in one direction than in the
+    /// other (0.0..=1.0): McNemar's exact test. Null where no sample changed.
     pub p_value: Option<f64>,
 }
 
@@ -218,7 +218,7 @@ fn changed_samples(pairs: &[Pair], change: fn(&Pair) -> i64) -> (usize, usize) {
     (fixed, broken)
 }
 
-/// The two-sided p-value (0.0..=1.0) of so many changes in one direction and so many in the other; none without any.
+/// The two-sided p-value (0.0..=1.0) of the changes in one direction against those in the other; none without any.
 ///
 /// McNemar 1947, "Note on the sampling error of the difference between correlated proportions", in its exact form: twice
 /// the binomial tail P(X <= min) of `fixed + broken` trials with probability 1/2, at most 1. It takes the

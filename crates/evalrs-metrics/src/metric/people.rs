@@ -1,4 +1,4 @@
-//! What people would have said of everything, where they labelled a part.
+//! The estimated human verdict on everything, from labels of a part.
 //!
 //! Holds only where those that are labelled were drawn at random: whoever labels what looks wrong learns of that alone.
 
@@ -12,7 +12,7 @@ use evalrs_statistics::prediction_powered::{
     LabelledItem, PredictionPoweredMean, prediction_powered_mean,
 };
 
-/// With fewer labels nothing is said.
+/// With fewer labels nothing is estimated.
 pub const FEWEST_LABELS: usize = 30;
 
 /// A verdict, and the label that people gave beside it, if they did.
@@ -28,7 +28,7 @@ pub struct JudgedCase {
     pub is_chosen: bool,
 }
 
-/// What people would have said, by their labels and the verdicts of a grader.
+/// The estimated human verdict, from the labels and the verdicts of a grader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeopleEstimate {

@@ -35,8 +35,8 @@ pub struct FlakyGroup {
     pub trials: usize,
 }
 
-/// The variance of scores, split by a one-way analysis of variance with random effects: groups are drawn from more groups
-/// and trials from more trials.
+/// The variance of scores, split by a one-way analysis of variance with random effects: groups are sampled from more
+/// groups and trials from more trials.
 ///
 /// With a groups of `n_i` grades, N in all: `MSB = sum n_i (m_i - m)^2 / (a - 1)`, `MSW = sum (x - m_i)^2 / (N - a)`,
 /// `n0 = (N - sum n_i^2 / N) / (a - 1)`. Searle et al. 1992, "Variance Components", chapter 3.

@@ -9,7 +9,7 @@ use evalrs_base::threshold::reaches;
 use evalrs_model::spec::CalibrationBounds;
 use evalrs_statistics::interval::rate_interval;
 
-/// How far a grader agreed with labels of people.
+/// How far a grader agreed with human labels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GraderCalibration {
@@ -27,7 +27,7 @@ pub struct GraderCalibration {
     pub false_pass: usize,
     /// Verdicts that fail what a person passes.
     pub false_fail: usize,
-    /// What is told of labels that are held out; absent where none are.
+    /// The reported agreement with held-out labels; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOutAgreement>,
 }
@@ -81,7 +81,7 @@ pub struct ReportedCalibration {
     pub calibration: GraderCalibration,
     /// What of the grader is other than then: `rubric`, `model`, `settings`. It is stale unless this is empty.
     pub stale: Vec<String>,
-    /// What is asked of the agreement and is not reached, a sentence each.
+    /// The bounds of the agreement that are not reached, a sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<String>,
 }

@@ -16,7 +16,7 @@ pub struct Report<'a> {
     pub summary: &'a Summary,
     /// The results from the first on, in dataset order; each call gives the same.
     pub results: &'a dyn Fn() -> Results<'a>,
-    /// The same for digests that keep so many failures, where most need not be put together for that.
+    /// The same for digests that keep this many failures, where most need not be put together.
     pub briefs: Option<&'a dyn Fn(usize) -> BriefResults<'a>>,
 }
 

@@ -27,7 +27,7 @@ pub struct TrialsSummary {
     pub most: usize,
     /// Samples that pass in some trials and not in others, the flakiest first.
     pub flaky: Vec<FlakySample>,
-    /// Where the variance of scores comes from; null where that cannot be told.
+    /// Where the variance of scores comes from; null where that is not defined.
     pub variance: Option<ScoreVariance>,
     /// Submissions with votes on both sides of the pass threshold, in the order of the dataset; only of judges with votes.
     #[serde(skip_serializing_if = "Option::is_none")]

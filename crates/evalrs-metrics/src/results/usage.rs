@@ -18,7 +18,7 @@ pub struct GraderUsage {
     pub output_tokens: u64,
     /// What these tokens cost, in US dollars; null where no price is known.
     pub cost: Option<Cost>,
-    /// The same for each model that was asked, in the order of the suite.
+    /// The same for each model that was called, in the order of the suite.
     pub by_model: OrderedMap<ModelUsage>,
 }
 

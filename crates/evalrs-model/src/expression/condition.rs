@@ -31,7 +31,7 @@ impl RowCondition {
         &self.0.names
     }
 
-    /// Whether it holds of the row that `of` tells of. A row of which it cannot be computed is none.
+    /// Whether it holds for the row that `of` reads. A row of which it cannot be computed is none.
     pub fn holds(&self, of: &dyn Fn(&str) -> Operand) -> bool {
         self.0.root.value(&|name| Ok(of(name))).is_ok_and(|value| value.is_true())
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::operand::Operand;
 use super::tree::{EvaluationFault, ExpressionNode};
 
-/// Tells the score of a grader; none where it has nothing to say.
+/// Returns the score of a grader; none where it is not applicable.
 type Scores<'a> = &'a dyn Fn(&str) -> Option<f64>;
 
 /// How far a value may be beyond 0 or 1 and still be taken for it: sums of weights like 0.7 and 0.3 are inexact.
@@ -31,8 +31,8 @@ impl Expression {
         self.places.iter().find(|(_, named)| *named == index).map(|(at, _)| at.clone())
     }
 
-    /// Its value, 0..=1, where `score` tells the score of a grader; none where it rests on a grader that has nothing to
-    /// say. Otherwise what is wrong with the value.
+    /// Its value, 0..=1, where `score` returns the score of a grader; none where it depends on a grader that is not
+    /// applicable. Otherwise what is wrong with the value.
     pub fn value(&self, score: Scores<'_>) -> Result<Option<f64>, String> {
         let value = match self.computed(score) {
             Ok(value) => value,

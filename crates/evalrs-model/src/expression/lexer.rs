@@ -24,7 +24,7 @@ pub(super) enum Token {
 const FOREIGN: [(&str, &str); 11] = [
     ("&&", "write `and`"),
     ("||", "write `or`"),
-    ("**", "there are no powers: write `x*x`"),
+    ("**", "powers are not supported: write `x*x`"),
     ("//", "write `/`"),
     ("=>", "write `>=`"),
     ("=<", "write `<=`"),
@@ -73,7 +73,7 @@ impl<'t> Lexer<'t> {
         }
         if let Some((sign, hint)) = self.foreign() {
             let at = self.at..self.at + sign.len();
-            return Err(problem(at, format!("`{sign}` means nothing here")).hint(hint));
+            return Err(problem(at, format!("`{sign}` has no meaning here")).hint(hint));
         }
         if let Some(sign) = self.vocabulary.signs().iter().find(|sign| rest.starts_with(**sign)) {
             self.at += sign.len();
@@ -81,11 +81,11 @@ impl<'t> Lexer<'t> {
         }
         let at = self.at..self.at + first.len_utf8();
         let shown: String = first.escape_debug().collect();
-        let unknown = problem(at, format!("`{shown}` means nothing here"));
+        let unknown = problem(at, format!("`{shown}` has no meaning here"));
         let after_name = self.text[..self.at].ends_with(is_inside);
         let is_of_scores = self.vocabulary == Vocabulary::Scores;
         Err(if matches!(first, '.' | '[') && after_name && is_of_scores {
-            unknown.hint("the name of a grader stands for its score")
+            unknown.hint("write the name of a grader for its score")
         } else {
             unknown
         })
@@ -169,7 +169,7 @@ impl<'t> Lexer<'t> {
             return Ok(Token::Text(rest[..length].to_owned()));
         }
         if length == 0 {
-            return Err(problem(from..self.at, "there is no name between these quotes"));
+            return Err(problem(from..self.at, "the name between these quotes is empty"));
         }
         Ok(Token::Quoted(rest[..length].to_owned()))
     }

@@ -1,4 +1,4 @@
-//! What the parts of an expression come to, and how such values are compared.
+//! The result of the parts of an expression, and how such values are compared.
 //!
 //! Scores are numbers. What rows hold may be anything, and cells of CSV are texts that stand for numbers: those are read
 //! as the numbers they are, wherever a number is looked for.
@@ -59,7 +59,7 @@ impl Operand {
         }
     }
 
-    /// The number that it is, or that its text stands for; else none, as NaN.
+    /// The number that it is, or that its text denotes; else none, as NaN.
     pub fn number(&self) -> f64 {
         match self {
             Self::Number(number) => *number,
@@ -69,7 +69,7 @@ impl Operand {
         }
     }
 
-    /// The whole number that it is, or that its text stands for.
+    /// The whole number that it is, or that its text denotes.
     fn whole(&self) -> Option<i128> {
         match self {
             Self::Number(number) => exact::whole(*number),
@@ -152,7 +152,7 @@ impl Operand {
     }
 }
 
-/// The number that a text stands for; `true` and `false` stand for 1 and 0.
+/// The number that a text denotes; `true` and `false` are 1 and 0.
 fn number_in(text: &str) -> Option<f64> {
     let text = text.trim();
     match text {
@@ -182,7 +182,7 @@ impl TextPattern {
         Ok(Self { source: source.to_owned(), regex: Arc::new(Regex::new(source)?) })
     }
 
-    /// Not where the value is no text, or takes more steps than a search may.
+    /// Not if the value is not text, or takes more steps than a search may.
     pub(super) fn is_found_in(&self, value: &Operand) -> bool {
         let found = match value {
             Operand::Text(text) => self.regex.is_match(text),

@@ -298,7 +298,7 @@ impl Parser<'_> {
             Some(likely) => format!("did you mean `{likely}`?"),
             None => format!("the functions are `{}`", names.join("`, `")),
         };
-        problem(at.clone(), format!("there is no function `{name}`")).hint(hint)
+        problem(at.clone(), format!("unknown function `{name}`")).hint(hint)
     }
 
     /// Expressions with commas between them, up to the bracket that closes them.
@@ -345,7 +345,7 @@ impl Parser<'_> {
         taken
     }
 
-    /// Where the next token stands; the end of the text if there is none.
+    /// The place of the next token; the end of the text if there is none.
     fn here(&self) -> Range<usize> {
         self.tokens.get(self.next).map_or(self.text.len()..self.text.len(), |(_, at)| at.clone())
     }
@@ -366,8 +366,6 @@ impl Parser<'_> {
         if !is_value(before) || !is_value(self.tokens.get(index)) {
             return wrong;
         }
-        wrong.hint(
-            "put a name with spaces in quotes; between two values stands `+`, `*` or the like",
-        )
+        wrong.hint("put a name with spaces in quotes; put `+`, `*` or the like between two values")
     }
 }

@@ -100,7 +100,7 @@ fn values_that_are_no_scores_are_refused_and_shown() {
         ("min(lost, half)", "min(lost, half) = min(NaN, 0.5) = NaN, and that is not a number"),
         (
             "clamp(half, policy, zero)",
-            "clamp(half, policy, zero) = clamp(0.5, 1, 0): `clamp` between 1 and 0, of which the first is the greater",
+            "clamp(half, policy, zero) = clamp(0.5, 1, 0): `clamp` between 1 and 0: the first is greater",
         ),
     ] {
         let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
@@ -223,13 +223,13 @@ fn conditions_that_are_refused_are_shown_where_they_are_wrong() {
         (
             "length(a)",
             "length",
-            "there is no function `length`",
+            "unknown function `length`",
             "the functions are `min`, `max`, `mean`, `abs`, `clamp`, `has`, `len`, `lower`, `matches`",
         ),
-        ("lowr(a)", "lowr", "there is no function `lowr`", "did you mean `lower`?"),
-        ("a == b && c", "&&", "`&&` means nothing here", "write `and`"),
-        ("a..b", ".", "`.` means nothing here", ""),
-        ("`` == 1", "``", "there is no name between these quotes", ""),
+        ("lowr(a)", "lowr", "unknown function `lowr`", "did you mean `lower`?"),
+        ("a == b && c", "&&", "`&&` has no meaning here", "write `and`"),
+        ("a..b", ".", "`.` has no meaning here", ""),
+        ("`` == 1", "``", "the name between these quotes is empty", ""),
     ] {
         let problem = RowCondition::parse(text).expect_err(text);
         assert_eq!(problem.message, message, "{text}");
@@ -279,7 +279,7 @@ fn what_is_refused_is_shown_where_it_stands() {
             "a b",
             "b",
             "`b` is not expected here",
-            "put a name with spaces in quotes; between two values stands `+`, `*` or the like",
+            "put a name with spaces in quotes; put `+`, `*` or the like between two values",
         ),
         ("(a + b", "(", "this `(` is never closed", ""),
         ("min(a, b", "(", "this `(` is never closed", ""),
@@ -288,15 +288,15 @@ fn what_is_refused_is_shown_where_it_stands() {
         ("a, b", ",", "`,` is not expected here", ""),
         ("a if b", "", "the expression ends too early", "a conditional is `A if CONDITION else B`"),
         ("if a", "if", "`if` is not expected here", ""),
-        ("a = b", "=", "`=` means nothing here", "write `==` to compare"),
-        ("a && b", "&&", "`&&` means nothing here", "write `and`"),
-        ("a ** 2", "**", "`**` means nothing here", "there are no powers: write `x*x`"),
-        ("!a", "!", "`!` means nothing here", "write `not`"),
-        ("70% * a", "%", "`%` means nothing here", "write a fraction: `0.7`, not `70%`"),
-        ("a.score", ".", "`.` means nothing here", "the name of a grader stands for its score"),
-        ("a; b", ";", "`;` means nothing here", ""),
+        ("a = b", "=", "`=` has no meaning here", "write `==` to compare"),
+        ("a && b", "&&", "`&&` has no meaning here", "write `and`"),
+        ("a ** 2", "**", "`**` has no meaning here", "powers are not supported: write `x*x`"),
+        ("!a", "!", "`!` has no meaning here", "write `not`"),
+        ("70% * a", "%", "`%` has no meaning here", "write a fraction: `0.7`, not `70%`"),
+        ("a.score", ".", "`.` has no meaning here", "write the name of a grader for its score"),
+        ("a; b", ";", "`;` has no meaning here", ""),
         ("'a", "'a", "this quote is never closed", ""),
-        ("'' + 1", "''", "there is no name between these quotes", ""),
+        ("'' + 1", "''", "the name between these quotes is empty", ""),
         (
             "2quality",
             "2quality",
@@ -308,10 +308,10 @@ fn what_is_refused_is_shown_where_it_stands() {
         (
             "avg(a)",
             "avg",
-            "there is no function `avg`",
+            "unknown function `avg`",
             "the functions are `min`, `max`, `mean`, `abs`, `clamp`, `applies`",
         ),
-        ("maen(a)", "maen", "there is no function `maen`", "did you mean `mean`?"),
+        ("maen(a)", "maen", "unknown function `maen`", "did you mean `mean`?"),
         ("min()", "min", "`min` needs at least one value", ""),
         ("abs(a, b)", "abs", "`abs` takes one value", ""),
         ("clamp(a)", "clamp", "`clamp` takes 3 values", "write `clamp(x, lowest, highest)`"),

@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 use super::operand::{Operand, TextPattern};
 use evalrs_base::exact::mean;
 
-/// Tells what a name stands for.
+/// Returns the value of a name.
 pub(super) type Names<'a> = &'a dyn Fn(&str) -> EvaluatedPart;
 
-/// What a part of an expression comes to.
+/// The result of a part of an expression.
 pub(super) type EvaluatedPart = Result<Operand, EvaluationFault>;
 
 /// A part of an expression. Chains are lists, so that no tree is deeper than the brackets of its text.
@@ -69,7 +69,7 @@ pub enum ComparisonOp {
 }
 
 impl ComparisonOp {
-    /// What stands in no relation to anything, such as what is not there, is only unequal.
+    /// A value without an order, such as a missing one, is only unequal.
     fn holds(self, left: &Operand, right: &Operand) -> bool {
         let order = left.order(right);
         match self {
@@ -126,7 +126,7 @@ pub enum EvaluationFault {
     #[error("division by zero")]
     DivisionByZero,
     /// The bounds of a `clamp`.
-    #[error("`clamp` between {0} and {1}, of which the first is the greater")]
+    #[error("`clamp` between {0} and {1}: the first is greater")]
     Bounds(f64, f64),
     /// A grader has nothing to say of the case.
     #[error("not applicable")]

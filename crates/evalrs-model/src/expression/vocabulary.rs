@@ -12,7 +12,7 @@ pub(super) enum Vocabulary {
 }
 
 impl Vocabulary {
-    /// The words that are no names.
+    /// The words that are not names.
     pub(super) fn words(self) -> &'static [&'static str] {
         match self {
             Self::Scores => &["if", "else", "and", "or", "not"],

@@ -21,11 +21,11 @@ pub struct Usage {
     /// Those that it wrote to its cache.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write: u64,
-    /// What was paid for them: what whoever was asked says, else by the prices of the day they were made; none where no price
-    /// was known. Reports say what tokens cost by the prices in force: [`Outcome::list_cost`](super::Outcome::list_cost).
+    /// Their cost: as reported by the server, else by the prices of the day they were made; none where no price was known.
+    /// Reports say what tokens cost by the prices in force: [`Outcome::list_cost`](super::Outcome::list_cost).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Whether whoever was asked says itself what was paid.
+    /// Whether the server itself reports the cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
     /// The service tier that was billed, where the provider names one.
@@ -34,12 +34,12 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// So many tokens, sent and received.
+    /// This many tokens, sent and received.
     pub fn of_tokens(input: u64, output: u64) -> Self {
         Self { input, output, ..Self::default() }
     }
 
-    /// The same with what whoever was asked says that it cost, if it says so.
+    /// The same with the cost that the server reports, if it does.
     #[must_use]
     pub fn told(self, cost: Option<Cost>) -> Self {
         Self { cost, told: cost.is_some(), ..self }

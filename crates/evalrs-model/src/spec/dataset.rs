@@ -83,7 +83,7 @@ pub enum MissingAnswer {
     /// Its result is an error.
     #[default]
     Error,
-    /// The target said nothing.
+    /// The answer of the target is empty.
     Empty,
 }
 

@@ -48,7 +48,7 @@ pub struct Condition {
     pub pass: Option<PassRule>,
 }
 
-/// What counts as a pass, where a gate says it itself.
+/// The pass threshold that a gate sets itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PassRule {
     /// The comparison of a score.
@@ -85,12 +85,12 @@ pub enum Aggregation {
 }
 
 impl Aggregation {
-    /// Whether verdicts are compared with labels of people.
+    /// Whether verdicts are compared with human labels.
     pub fn needs_labels(self) -> bool {
         matches!(self, Self::Agreement | Self::Kappa)
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_declared(&self) -> bool {
         *self == Self::Declared
     }
@@ -111,7 +111,8 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether `left` stands in this relation to `right`, as scores are compared with thresholds.
+    /// Whether this relation holds between `left` and `right`, as scores are compared with
+    /// thresholds.
     pub fn holds(self, left: f64, right: f64) -> bool {
         let order = threshold::compare(left, right);
         match self {

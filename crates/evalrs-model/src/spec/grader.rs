@@ -17,7 +17,7 @@ pub struct GraderSpec {
     pub pass_threshold: f64,
     /// Group 1 of this pattern is the reference answer inside a longer ground truth.
     pub ground_truth_pattern: Option<String>,
-    /// Where the reference answer stands in the row, in place of the row's ground truth: a dotted path.
+    /// The path of the reference answer in the row, instead of the row's ground truth: a dotted path.
     pub ground_truth: Option<String>,
     /// Whether the opposite is wanted.
     pub negated: bool,
@@ -72,7 +72,7 @@ pub enum GraderKind {
 pub enum RewardSpec {
     /// By an expression over the scores of graders.
     Expression(Expression),
-    /// By a program, which is handed all grades.
+    /// By a program, which gets all grades.
     Program(Box<ProgramSpec>),
 }
 

@@ -58,7 +58,7 @@ pub fn nine_digits(value: f64) -> f64 {
 pub struct RubricSpec {
     /// The text of the rubric, a template.
     pub prompt: String,
-    /// Who is asked, at least one; more than one is a panel.
+    /// The judges, at least one; more than one is a panel.
     #[serde(skip)]
     pub judges: Vec<JudgeSpec>,
     /// The range the judges score in; mapped to 0..=1. None is 0..=1 itself.
@@ -71,7 +71,7 @@ pub struct RubricSpec {
     pub combine: Combine,
     /// Further votes of each judge on a submission whose first votes are below the pass threshold.
     pub confirm_fails: u32,
-    /// What submissions are compared with, where the judge is asked which of two is better.
+    /// The other submission, where the judge decides which of two is better.
     pub compare_to: Option<CompareTo>,
     /// Whether texts that are put into it stand between fences.
     #[serde(skip_serializing_if = "Clone::clone")]
@@ -94,16 +94,16 @@ pub struct EmbeddingSpec {
     pub value: Option<String>,
 }
 
-/// One judge: a model, where it is asked, and with which settings.
+/// One judge: a model, its endpoint, and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgeSpec {
-    /// The model; of an agent the one it is run by, as far as its file tells.
+    /// The model; of an agent the one it is run by, as far as its file shows.
     pub model: String,
     /// The protocol; `openai` is any OpenAI-compatible endpoint.
     pub provider: String,
-    /// Where it is asked, if not where the environment says. In the key only if there is no `endpoint`.
+    /// Its base URL, if not that of the environment. In the key only if there is no `endpoint`.
     pub base_url: Option<String>,
-    /// Stands for the base URL in the key.
+    /// Replaces the base URL in the key.
     pub endpoint: Option<String>,
     /// The environment variable that holds the key of the API.
     pub api_key_env: Option<String>,
@@ -119,9 +119,9 @@ pub struct JudgeSpec {
     pub top_p: Option<f64>,
     /// Further members of the request body, an object.
     pub extra_body: Map<String, Value>,
-    /// How the shape of the reply is asked for.
+    /// How the shape of the reply is requested.
     pub response_format: ReplyFormat,
-    /// How long and how often it is asked; in no key.
+    /// The time limits and retries of its calls; in no key.
     #[serde(flatten)]
     pub patience: Patience,
     /// The agent that judges, where it is one.
@@ -144,7 +144,7 @@ pub struct JudgeProgramSpec {
 /// An agent that judges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentSpec {
-    /// The model that it gets in place of its own.
+    /// The model that it gets instead of its own.
     pub model: Option<String>,
     /// Its file, joined to the suite's folder.
     #[serde(rename = "agent_file")]
@@ -164,7 +164,7 @@ pub(super) fn by_name<S: Serializer>(headers: &[HeaderSpec], to: S) -> Result<S:
     to.collect_map(headers.iter().map(|header| (&header.name, &header.value)))
 }
 
-/// How long and how often a judge is asked. Nothing of it is in a key.
+/// The time limits and retries of a judge. Nothing of it is in a key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Patience {
     /// Retries of one request after transport failures.
@@ -209,7 +209,7 @@ pub enum HeaderValue {
     Text(String),
 }
 
-/// How the shape of a reply is asked for.
+/// How the shape of a reply is requested.
 #[derive(
     Clone,
     Copy,
@@ -298,7 +298,7 @@ impl RubricSpec {
         }
     }
 
-    /// Whether what the placeholder `name` stands for is fenced. `submission` means both of two submissions too, and `row`
+    /// Whether the value of the placeholder `name` is fenced. `submission` means both of two submissions too, and `row`
     /// every field of the row and every variable.
     pub fn is_fenced(&self, name: &str) -> bool {
         let group = match name {

@@ -1,4 +1,4 @@
-//! What people say of submissions, what a suite says of where that stands, and how far judges must agree with it.
+//! Human labels of submissions, their place in the suite's files, and how far judges must agree with them.
 
 use serde::{Deserialize, Serialize, Serializer};
 use strum::{EnumString, IntoStaticStr};
@@ -6,7 +6,7 @@ use strum::{EnumString, IntoStaticStr};
 use evalrs_base::ordered_map::as_map;
 use evalrs_base::threshold::reaches;
 
-/// What a person says of a submission.
+/// The human label of a submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Label {
     /// Whether it passes.
@@ -41,7 +41,7 @@ impl Label {
     }
 }
 
-/// Where labels of people stand, whom they are for and how they are written.
+/// The place of human labels, their graders and their form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabelsSpec {
     /// The file that holds them, joined to the suite's folder; none if they stand in rows.
@@ -49,7 +49,7 @@ pub struct LabelsSpec {
     /// The graders that a label is for which names none; empty is all.
     #[serde(rename = "for")]
     pub graders: Vec<String>,
-    /// Our names of what a line of the file has, each with the dotted path under which it stands.
+    /// Our names of the fields in a line of the file, each with its dotted path.
     #[serde(serialize_with = "as_map")]
     pub fields: Vec<(String, String)>,
     /// The dotted paths under which the labels of several people stand in one line, each person being called as their path;
@@ -81,7 +81,7 @@ impl LabelsSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum LabelPick {
-    /// It was drawn at random.
+    /// It was sampled at random.
     Random,
     /// Judges or votes disagree.
     Disagreement,
@@ -114,12 +114,12 @@ pub enum LabelMeaning {
     Score(f64),
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn as_pass_or_fail<S: Serializer>(passes: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(if *passes { "pass" } else { "fail" })
 }
 
-/// Bounds of the agreement between a judge and labels of people; none where nothing is asked for.
+/// Bounds of the agreement between a judge and human labels; none where nothing is required.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CalibrationBounds {
@@ -132,7 +132,7 @@ pub struct CalibrationBounds {
 }
 
 impl CalibrationBounds {
-    /// Whether nothing is asked for.
+    /// Whether nothing is required.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -12,9 +12,9 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 pub enum Lint {
     /// A range of scores in the text is not the scale of the grader.
     RangeNotScale,
-    /// A placeholder stands for nothing.
+    /// A placeholder has no value.
     UnknownPlaceholder,
-    /// A placeholder stands in two pairs of braces, or in braces with spaces.
+    /// A placeholder has two pairs of braces, or spaces in its braces.
     DoubledBraces,
     /// The text speaks of a reference answer that the judge is not shown.
     ReferenceNotShown,
@@ -28,7 +28,7 @@ pub enum Lint {
     SameFamily,
     /// Texts are put into the rubric without fences.
     Unfenced,
-    /// Samples with different ids share a conversation with a target that is told the ids.
+    /// Samples with different ids share a conversation with a target that gets the ids.
     SharedConversation,
 }
 

@@ -41,9 +41,9 @@ pub enum MetricKind {
     Classes(ClassMeasure),
     /// How far two, or several, agree.
     Agreement(AgreementMeasure),
-    /// How well a score tells who passes.
+    /// How well a score predicts the passing cases.
     AreaUnderCurve(Option<String>),
-    /// How far a score is from how often its items pass, in so many bins.
+    /// How far a score is from how often its items pass, in this many bins.
     CalibrationError {
         /// Bins of equal width, 1..=1000.
         bins: u32,
@@ -72,9 +72,9 @@ pub enum Statistic {
     Max,
     /// A percentile, 0..=100.
     Percentile(u8),
-    /// The chance that at least one of so many trials passes.
+    /// The chance that at least one of this many trials passes.
     PassAt(u32),
-    /// The chance that all of so many trials pass.
+    /// The chance that all of this many trials pass.
     PassHat(u32),
 }
 
@@ -199,7 +199,7 @@ impl MetricSpec {
         of_series.chain(of_groups).chain(self.kind.paths()).collect()
     }
 
-    /// Whether there is no number of it where rows lack something, whatever the grades.
+    /// Whether it has no number where rows lack a field, whatever the grades.
     pub fn asks_rows(&self) -> bool {
         self.class().is_some() || !self.kind.paths().is_empty()
     }

@@ -62,7 +62,7 @@ pub struct Suite {
     pub calibration: CalibrationBounds,
     /// The rule that decides the exit code.
     pub gate: Option<Gate>,
-    /// Only the first so many samples.
+    /// Only the first N samples.
     pub max_samples: Option<usize>,
     /// Only samples with one of these tags; empty means all.
     pub sample_tags: Vec<String>,
@@ -70,7 +70,7 @@ pub struct Suite {
     pub num_runs: u32,
     /// How many actions may be under way at once.
     pub max_concurrent: Option<usize>,
-    /// The warnings that are not wanted, whoever they are about.
+    /// The suppressed warnings, for everything they are about.
     pub allow: Vec<Lint>,
 }
 

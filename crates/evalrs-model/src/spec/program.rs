@@ -33,7 +33,7 @@ pub struct ProgramSpec {
     pub sandbox: Sandbox,
     /// How often it is run for the same.
     pub repeat: Repeat,
-    /// What it is handed of the sample besides what every program is, sorted.
+    /// The further parts of the sample that it gets, sorted.
     pub sees: Vec<SampleMember>,
     /// Milliseconds one call may take.
     pub timeout_ms: u64,
@@ -88,7 +88,7 @@ impl ProgramSpec {
         self.runtime.as_ref().filter(|runtime| runtime.contains('/'))
     }
 
-    /// The program `function` of the file at `path`, with nothing else said.
+    /// The program `function` of the file at `path`, with no other settings.
     pub fn new(path: String, language: Language, function: &str, role: Role) -> Self {
         Self {
             path,
@@ -246,8 +246,8 @@ pub enum Repeat {
     Sometimes,
 }
 
-/// What a program may be handed of a sample where the suite says so (`sees`), in this order. All of it is part of the
-/// keys of its calls.
+/// The parts of a sample that a program may get if the suite lists them (`sees`), in this order. All of it is part of
+/// the keys of its calls.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, IntoStaticStr, VariantNames,
 )]

@@ -1,4 +1,4 @@
-//! What stands beside each result of a run: what a grader says, what people say, a field of the row. Metrics of suites and
+//! The values of each result of a run: a grader's, a human label, a field of the row. Metrics of suites and
 //! `evalrs agree` name them alike.
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Series {
 pub enum SeriesSource {
     /// What a grader says.
     Grader(String, GraderValue),
-    /// What people say of what a grader grades.
+    /// Human labels of what a grader grades.
     Labels(String),
     /// What a field of the row holds: a dotted path.
     Field(String),
@@ -53,7 +53,7 @@ pub enum Dimension {
 /// Why a text names no series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeriesMistake {
-    /// There is no such grader.
+    /// The grader does not exist.
     Unknown(String),
     /// `labels`, and nothing says of which grader.
     UnclearLabels,
@@ -103,7 +103,7 @@ impl Series {
 }
 
 impl SeriesSource {
-    /// What stands behind a point: part of a grade, labels of a grader, a path.
+    /// The part behind a point: part of a grade, labels of a grader, a path.
     fn read(text: &str, graders: &[&str]) -> Result<Self, SeriesMistake> {
         const VALUES: [(&str, GraderValue); 3] = [
             (".score", GraderValue::Score),

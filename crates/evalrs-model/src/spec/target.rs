@@ -82,7 +82,7 @@ pub struct LiveTarget {
     pub models: Vec<TargetModel>,
     /// What its files cannot say: any text, part of the key.
     pub version: Option<String>,
-    /// Where the answer of a command or a function stands in what it gives: an RFC 9535 path.
+    /// The path of the answer in the output of a command or a function: an RFC 9535 path.
     pub answer: Option<String>,
     /// Further attempts after a failure that may pass.
     pub retries: u32,
@@ -91,7 +91,7 @@ pub struct LiveTarget {
     /// Commands around conversations.
     #[serde(flatten)]
     pub hooks: TargetHooks,
-    /// Who answers in place of a person.
+    /// The model that simulates a person.
     #[serde(skip)]
     pub user: Option<SimulatedUser>,
     /// Conversations under way at once.
@@ -109,9 +109,9 @@ impl LiveTarget {
 /// A model that a target is run with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct TargetModel {
-    /// Its name, as the target is told and reports show.
+    /// Its name, as the target gets it and reports show it.
     pub name: String,
-    /// Whose API it is asked at, where that is not the target's.
+    /// The provider of its API, where that is not the target's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
@@ -153,22 +153,22 @@ pub struct HttpTarget {
     /// Further headers.
     #[serde(serialize_with = "by_name")]
     pub headers: Vec<HeaderSpec>,
-    /// The JSON body, in whose texts the placeholders of rubrics stand; none sends what a command is handed.
+    /// The JSON body, with placeholders of rubrics in its texts; none sends the input of a command.
     pub body: Option<Value>,
-    /// Where the answer stands in a reply: an RFC 9535 path.
+    /// The path of the answer in a reply: an RFC 9535 path.
     pub answer: Option<String>,
     /// Where messages stand in a reply.
     pub messages: Option<String>,
-    /// Where the session of the conversation stands in a reply; then each turn is a request.
+    /// The path of the conversation's session in a reply; then each turn is a request.
     pub session: Option<String>,
     /// Whether the reply is a stream of server-sent events.
     #[serde(rename = "stream", serialize_with = "as_kind_of_stream")]
     pub is_stream: bool,
-    /// Stands for the address in the key, where the suite says so.
+    /// Replaces the address in the key, if the suite sets it.
     pub endpoint: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn as_kind_of_stream<S: Serializer>(is_stream: &bool, to: S) -> Result<S::Ok, S::Error> {
     is_stream.then_some("sse").serialize(to)
 }
@@ -185,7 +185,7 @@ pub struct AdapterSource {
 /// A model with a system prompt and tools.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatTarget {
-    /// The model, where it is asked and with which settings. `models` of the suite take the place of its name.
+    /// The model, its endpoint and its settings. `models` of the suite take the place of its name.
     pub model: JudgeSpec,
     /// The system prompt.
     pub system: Option<String>,
@@ -196,7 +196,7 @@ pub struct ChatTarget {
 }
 
 impl ChatTarget {
-    /// The model of one run, and where it is asked. A model with a provider of its own is asked where that is asked: what
+    /// The model of one run, and its endpoint. A model with a provider of its own is asked where that is asked: what
     /// the target says of its own provider (`base_url`, `endpoint`, `api_key_env`, `headers`, `extra_body`) is not for it.
     pub fn model_of(&self, run: Option<&TargetModel>) -> JudgeSpec {
         let spec = self.model.clone();
@@ -285,7 +285,7 @@ pub struct LettaCodeTarget {
     pub allowed_tools: Option<Vec<String>>,
     /// Those that it may not.
     pub disallowed_tools: Option<Vec<String>>,
-    /// What it may do without being asked, by a name of its own; none: everything.
+    /// Its permissions without confirmation, by a name of its own; none: everything.
     pub permission_mode: Option<String>,
     /// Further arguments.
     pub flags: Vec<String>,
@@ -337,10 +337,10 @@ pub struct TargetHooks {
     pub teardown_each: Vec<String>,
 }
 
-/// A model that answers in place of a person.
+/// A model that simulates a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedUser {
-    /// The model, where it is asked and with which settings.
+    /// The model, its endpoint and its settings.
     pub model: JudgeSpec,
     /// Who it is and what it wants.
     pub persona: String,

@@ -30,9 +30,9 @@ pub(crate) struct CaseView {
     metadata: Value,
     /// The tags of the sample.
     tags: Vec<String>,
-    /// What was said and done; null where that is not known.
+    /// The conversation; null where it is not known.
     conversation: Option<Vec<MessageView>>,
-    /// Why there is no conversation, or what to know of it.
+    /// Why there is no conversation, or a remark about it.
     conversation_note: Option<String>,
     /// Grader → what it graded.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
@@ -65,7 +65,7 @@ pub(crate) struct CasePlaceView {
 pub(crate) struct CaseGrade {
     /// 0.0..=1.0; null where there is none.
     score: Option<f64>,
-    /// What came of it.
+    /// Its result.
     state: VerdictState,
     /// Why.
     rationale: Option<String>,
@@ -92,7 +92,7 @@ pub(crate) struct JudgmentView {
     turn: Option<usize>,
     /// Which of the independent judgments it is, from 0.
     vote: u32,
-    /// Who was asked.
+    /// The judge that was called.
     model: String,
     /// Whether the two submissions were shown the other way round; null where there is one.
     reversed: Option<bool>,
@@ -103,13 +103,13 @@ pub(crate) struct JudgmentView {
     ingredients: Value,
     /// The instructions to the judge.
     system: Option<String>,
-    /// What the judge was asked.
+    /// The request to the judge.
     user: Option<String>,
     /// What it replied.
     reply: Option<String>,
     /// Why there is no reply.
     error: Option<String>,
-    /// When it was asked, RFC 3339.
+    /// When it was made, RFC 3339.
     asked_at: Option<String>,
 }
 
@@ -144,7 +144,7 @@ impl JudgmentView {
 #[derive(Debug, Default)]
 pub(crate) struct CaseContext {
     pub explained: Option<ExplainedResult>,
-    /// What was said and done.
+    /// The conversation.
     pub conversation: Option<Vec<MessageView>>,
     pub note: Option<String>,
     /// What the row says beside.

@@ -1,4 +1,4 @@
-//! Labels of people beside a run: a file of them, read for the graders of that run, and how far verdicts agree with it.
+//! Human labels of a run: a file of them, read for the graders of that run, and how far verdicts agree with it.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl LabelView {
     }
 }
 
-/// What a person says.
+/// The human label.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub(crate) struct PersonLabelView {
     /// Their name; null where that is not known.
@@ -75,7 +75,7 @@ pub(crate) struct PeopleView {
 }
 
 impl PeopleView {
-    /// What is `said`, where scores of at least `threshold` pass, beside a verdict.
+    /// The label `said`, where scores of at least `threshold` pass, beside a verdict.
     pub(crate) fn new(said: &SaidLabels, threshold: f64, passed: Option<bool>) -> Self {
         let people = said.people.iter().map(|one| PersonLabelView::new(one, threshold));
         let people: Vec<PersonLabelView> = people.collect();
@@ -84,7 +84,7 @@ impl PeopleView {
         Self { label, people, disputed }
     }
 
-    /// What a person says; those without a name are one.
+    /// The human label; those without a name are one.
     pub(crate) fn label_of(&self, who: Option<&str>) -> Option<LabelNumber> {
         let who = who.unwrap_or(UNKNOWN);
         let own = self.people.iter().find(|one| one.who.as_deref().unwrap_or(UNKNOWN) == who);
@@ -116,7 +116,7 @@ pub(crate) fn label_key_views(scale: Scale) -> Vec<LabelKeyView> {
     label_keys(scale).into_iter().map(view).collect()
 }
 
-/// What a person says of an answer, on the scale of a grader.
+/// The human label of an answer, on the scale of a grader.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReadLabel {
     /// Their name, where that is known.
@@ -211,7 +211,7 @@ impl RunLabels {
         self.said(answer, grader).label
     }
 
-    /// What people say of an answer for a grader, unless it is held out.
+    /// Human labels of an answer for a grader, unless it is held out.
     pub(crate) fn said(&self, answer: &LabelledAnswer<'_>, grader: &LabelledGrader) -> SaidLabels {
         let lines = self.table.samples.get(answer.sample).filter(|_| !self.holds_out(answer));
         let Some(lines) = lines else { return SaidLabels::default() };

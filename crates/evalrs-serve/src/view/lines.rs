@@ -8,7 +8,7 @@ use evalrs_store::record::lines::{MAX_RESULT, each_line};
 use evalrs_store::record::read::{PastRun, RESULTS};
 use evalrs_system::System;
 
-/// The bytes of lines that are handed over at once.
+/// The bytes of lines that are passed on at once.
 const BATCH: usize = 1 << 20;
 const MOST_WORKERS: usize = 4;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::labels::RunLabels;
 use super::rows::{CellVerdict, IndexedRow, RunRows, VerdictState};
 
-/// What is asked of a list of rows.
+/// A query of a list of rows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default)]
@@ -48,7 +48,7 @@ pub(crate) enum WantedState {
     NotApplicable,
     /// The verdict and the label of a person differ.
     Disagrees,
-    /// A person has said something.
+    /// There is a human label.
     Labelled,
     /// Nobody has.
     Unlabelled,

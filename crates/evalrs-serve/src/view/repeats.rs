@@ -11,7 +11,7 @@
 const SEED: usize = 32;
 /// The shortest repeat that is taken out.
 const SHORTEST: usize = 48;
-/// One place in so many is remembered.
+/// One place in this many is remembered.
 const STEP: usize = 4;
 /// The logarithm of how many are.
 const PLACES: u32 = 18;

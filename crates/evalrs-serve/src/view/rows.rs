@@ -1,4 +1,5 @@
-//! The results of a run as rows: small enough that those of a hundred thousand cases are held and looked through.
+//! The results of a run as rows: small enough that those of a hundred thousand cases are kept in memory and
+//! searched.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,7 +57,7 @@ pub(crate) struct CellVerdict {
     pub submission: u64,
 }
 
-/// What came of grading.
+/// The result of grading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[derive(utoipa::ToSchema)]
@@ -107,9 +108,9 @@ pub(crate) struct RowView {
 pub(crate) struct RowVerdict {
     /// 0.0..=1.0; null where there is none.
     pub score: Option<f64>,
-    /// What came of it.
+    /// Its result.
     pub state: VerdictState,
-    /// What a person says.
+    /// The human label.
     pub label: Option<LabelView>,
     /// Whether some people say that it passes and others that it does not.
     pub disputed: bool,
@@ -261,7 +262,7 @@ impl RunRows {
         }
     }
 
-    /// What people say of a row for a grader.
+    /// Human labels of a row for a grader.
     pub(crate) fn people(
         &self,
         row: &IndexedRow,
@@ -283,7 +284,7 @@ impl RunRows {
         }
     }
 
-    /// The rows of a sample: of this model and this trial where they are said.
+    /// The rows of a sample: of this model and this trial if they are given.
     pub(crate) fn of_sample<'a>(
         &'a self,
         sample: &'a str,

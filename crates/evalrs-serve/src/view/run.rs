@@ -40,16 +40,16 @@ pub(crate) struct RunView {
     samples: Option<u64>,
     /// Results: samples × models × trials.
     results: Option<u64>,
-    /// What the gate says, as in `summary.json`.
+    /// The status of the gate, as in `summary.json`.
     #[schema(value_type = Option<Object>)]
     gate: Value,
     /// Grader → its aggregates, in the order of the suite.
     #[schema(value_type = std::collections::BTreeMap<String, MetricView>)]
     metrics: OrderedMap<MetricView>,
-    /// Metric that the suite declares → what it comes to.
+    /// Metric that the suite declares → its result.
     #[schema(value_type = std::collections::BTreeMap<String, DeclaredView>)]
     declared: OrderedMap<DeclaredView>,
-    /// What the actions came to.
+    /// The result of the actions.
     actions: ActionsView,
     /// US dollars spent in this run, where prices are known.
     cost: Option<f64>,
@@ -57,7 +57,7 @@ pub(crate) struct RunView {
     exit_code: Option<u64>,
 }
 
-/// What actions came to.
+/// The result of actions.
 #[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
 pub(crate) struct ActionsView {
     /// All of them.

@@ -1,4 +1,4 @@
-//! A run as a page in one file: the viewer with its data, for whoever opens it from a disk.
+//! A run as a page in one file: the viewer with its data, to be opened from a disk.
 //!
 //! Written as it is made: rows are compressed, and cases in packs, which the page opens one by one. The page asks nothing of anybody: its
 //! policy knows one style and one script by their digests. What the data says is never markup, for it has no `<`.

@@ -9,7 +9,7 @@ export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'sort', 'orde
 const TYPING = 200
 
 const STATE_CHOICES = [['', 'any state'], ['passed', '✓ passed'], ['failed', '✗ failed'], ['errored', '! error'], ['pending', '… pending'], ['not_applicable', '– not applicable'],
-  ['disagrees', '≠ disagrees with people'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled'], ['disputed', '⇄ disputed: people differ']]
+  ['disagrees', '≠ disagrees with people'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled'], ['disputed', '⇄ disputed: reviewers disagree']]
 const SORTS = [['', 'as in the dataset'], ['id', 'by sample'], ['score', 'lowest score first'], ['score desc', 'highest score first']]
 
 /** The part of a query that is about the list. */

@@ -29,7 +29,7 @@ export class CaseList {
       this.view.changed()
       shown(this.pages)
     }, caseName)
-    this.view = new VirtualRows({ label: 'Cases', heads: [], widths: '', pages: this.pages, cells: (row) => this.cells(row), empty: 'No case is like that.' })
+    this.view = new VirtualRows({ label: 'Cases', heads: [], widths: '', pages: this.pages, cells: (row) => this.cells(row), empty: 'No case matches.' })
     this.view.node.classList.add('cases')
     this.resized = () => this.arrange()
     addEventListener('resize', this.resized)

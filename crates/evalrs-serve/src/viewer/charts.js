@@ -1,4 +1,4 @@
-// Histograms and trend lines as SVG. Every figure in them stands in a title or in text beside them too.
+// Histograms and trend lines as SVG. Every figure in them is also in a title or in text beside them.
 
 import { counted, decimal, moment, percent } from './text.js'
 import { svg } from './dom.js'

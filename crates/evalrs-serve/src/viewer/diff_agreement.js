@@ -1,4 +1,4 @@
-// How far two runs agree with people: what a comparison says first, as `evalrs diff` does in a terminal.
+// How far two runs agree with people: the first part of a comparison, as `evalrs diff` does in a terminal.
 
 import { counted, decimal, percent, probability, signed } from './text.js'
 import { element, foreign, table } from './dom.js'
@@ -24,7 +24,7 @@ export function agreementChanges(diff) {
   const notes = remarks.length > 0 && element('ul', { class: 'muted' }, remarks.map((words) => element('li', null, words)))
   if (!labelled.length) {
     return element('section', { 'aria-label': 'Agreement with people' }, title, element('p', { class: 'no-labels muted' },
-      'No labels: nobody said which of these verdicts are right. What passes now and did not before is not yet better.'), notes)
+      'No labels: nothing shows which of these verdicts are right. A new pass is not yet an improvement.'), notes)
   }
   return element('section', { 'aria-label': 'Agreement with people' }, title, labelled.map(([name, { agreement }]) => agreementHeadline(name, agreement)),
     agreementFigures(labelled, diff.now.run), notes)
@@ -32,7 +32,7 @@ export function agreementChanges(diff) {
 
 /** Up, down, or as before; nothing else on the page may be louder. */
 function agreementHeadline(name, { before, now, difference, now_agree: better, no_longer_agree: worse }) {
-  const [sign, word, kind] = difference < 0 ? ['▼', 'agrees less', 'agrees-less'] : difference > 0 ? ['▲', 'agrees more', 'agrees-more'] : ['=', 'agrees as often', '']
+  const [sign, word, kind] = difference < 0 ? ['▼', 'agrees less', 'agrees-less'] : difference > 0 ? ['▲', 'agrees more', 'agrees-more'] : ['=', 'agrees equally', '']
   const kappa = typeof before.kappa === 'number' || typeof now.kappa === 'number' ? `, kappa ${decimal(before.kappa, 2)} → ${decimal(now.kappa, 2)}` : ''
   return element('p', { class: `agreement-change ${kind}` }, hiddenSign(sign), ' ', foreign(name), ` ${word} with people: `,
     element('span', { class: 'figures' }, `${percent(before.accuracy)} → ${percent(now.accuracy)}${kappa}, false passes ${counted(before.false_pass)} → ${counted(now.false_pass)}`),

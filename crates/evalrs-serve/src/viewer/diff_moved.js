@@ -1,4 +1,4 @@
-// The verdicts that moved between two runs: what people say of them, the scores, and why, word by word.
+// The verdicts that moved between two runs: their human labels, the scores, and why, word by word.
 
 import { counted } from './text.js'
 import { button, choice, element, foreign, refill } from './dom.js'
@@ -30,7 +30,7 @@ export class MovedList {
     const numbered = (part, text) => `${text} (${counted(has({ ...query, ...part }).length)})`
     const graderOptions = [['', 'any grader'], ...Object.keys(diff.graders).map((name) => [name, name])]
     const movements = [['', 'any movement'], ...Object.keys(MOVEMENTS).map((movement) => [movement, numbered({ movement }, movement)])]
-    const people = [['', 'whatever they say'], ...Object.entries(PEOPLE).map(([name, [text]]) => [name, numbered({ people: name }, text)])]
+    const people = [['', 'any label'], ...Object.entries(PEOPLE).map(([name, [text]]) => [name, numbered({ people: name }, text)])]
     const hasLabels = diff.moved.some((one) => one.label)
     this.list = element('div', { class: 'moved-list' })
     this.node = element('section', { 'aria-label': 'Verdicts that moved' }, element('h2', null, `${counted(this.moved.length, 'verdict')} moved`), diff.moved.length > 0 && element('div', { class: 'filters' },

@@ -10,7 +10,7 @@ const KEYS = [
   ['/', 'search'],
   ['y, n', 'label: pass, fail'],
   ['0 to 9', 'label with a score: the digit itself, 0 for 10 on a scale from 1 to 10, else tenths of the scale'],
-  ['!', 'label with the top of a scale that goes by tenths'],
+  ['!', 'label with the top of a scale of tenths'],
   ['x', 'removes your label'],
   ['?', 'this list'],
 ]

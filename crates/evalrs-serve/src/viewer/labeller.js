@@ -1,4 +1,4 @@
-// Whose labels are given on a page: those of the person who runs the server, or of a name that is asked for once and kept here.
+// Whose labels are given on a page: those of the person who runs the server, or of a name that is entered once and kept here.
 
 import { button, element, field, foreign, refill } from './dom.js'
 import { prefer, preference } from './preferences.js'
@@ -69,7 +69,7 @@ export class Labeller {
 
   /** Fills a line that says whose labels are given here, with a button for another name. */
   fill(line) {
-    refill(line, this.name ? ['You label as ', foreign(this.name, { class: 'foreign strong' }), '.'] : this.asks ? 'Nobody has said who labels here.' : 'Labels given here name nobody.',
-      this.asks && [' ', button(this.name ? 'Change' : 'Say who', () => this.ask(), { class: 'quiet' })])
+    refill(line, this.name ? ['You label as ', foreign(this.name, { class: 'foreign strong' }), '.'] : this.asks ? 'No name is set for labels here.' : 'Labels given here have no name.',
+      this.asks && [' ', button(this.name ? 'Change' : 'Set a name', () => this.ask(), { class: 'quiet' })])
   }
 }

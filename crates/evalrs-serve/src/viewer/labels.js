@@ -1,4 +1,4 @@
-// Labels of people: what each says, and the buttons and keys of whoever looks at the page. Shown at once, taken back if the server refuses.
+// Human labels: those of each reviewer, and the buttons and keys of the user. Shown at once, removed again if the server refuses.
 
 import { decimal, percent } from './text.js'
 import { announce, notify } from './notices.js'
@@ -28,14 +28,14 @@ export class LabelControl {
   constructor({ name, grade, agreement, keys, labeller, save, canSave, fixed }) {
     Object.assign(this, { name, grade, agreement, keys, labeller, save, fixed, sequence: 0, saving: 0 })
     this.state = element('p', { class: 'label-state' })
-    this.people = element('ul', { class: 'label-people', 'aria-label': 'Labels of people' })
+    this.people = element('ul', { class: 'label-people', 'aria-label': 'Human labels' })
     this.kappa = element('p', { class: 'muted figures agreement' })
     this.who = element('p', { class: 'muted small labeller' })
     this.buttons = canSave ? keys.map((key) => this.makeButton(key)) : []
     const isScore = ({ labelKey }) => typeof labelKey.value === 'number'
     this.node = element('div', { class: 'labels', role: 'group', 'aria-label': `Label of ${name}` }, this.state, this.people,
       canSave && [element('div', { class: 'label-buttons' }, this.buttons.filter((one) => !isScore(one))),
-        element('div', { class: 'scale' }, this.buttons.filter(isScore)), fixed ? element('p', { class: 'muted small' }, 'No labels are given here: ', foreign(fixed)) : this.who], this.kappa)
+        element('div', { class: 'scale' }, this.buttons.filter(isScore)), fixed ? element('p', { class: 'muted small' }, 'Labelling is off here: ', foreign(fixed)) : this.who], this.kappa)
     if (canSave) labeller.listen(name, () => this.show())
     this.show()
   }
@@ -112,7 +112,7 @@ export class LabelControl {
       announce(`${this.name}: ${labelText(answer.label, this.keys)} ${answer.disputed ? 'disputed ' : ''}${agreementText(this.agreement)}`)
     } catch (failure) {
       if (sequence === this.sequence) Object.assign(this.grade, { label, people, disputed })
-      notify(`The label was not kept: ${failure.message}`, { isFailure: true })
+      notify(`The label was not saved: ${failure.message}`, { isFailure: true })
       this.show()
       return false
     } finally {

@@ -1,4 +1,4 @@
-// A run that is under way: its events, as they come, until it ends. The browser resumes the stream by itself.
+// A run in progress: its events, as they come, until it ends. The browser resumes the stream by itself.
 
 /** At most one refresh in this many milliseconds. */
 const REFRESH = 2000

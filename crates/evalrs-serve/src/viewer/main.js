@@ -139,7 +139,7 @@ class Viewer {
     if (path[0] === 'runs' && path[2] === 'samples' && path.length === 4) return casePage(context)
     if (server && path[0] === 'suites' && path.length === 2) return suitePage(context)
     if (server && path[0] === 'diff' && path.length === 1) return diffPage(context)
-    throw Object.assign(new Error('There is no page at this address.'), { code: 'NOT_FOUND' })
+    throw Object.assign(new Error('No page at this address.'), { code: 'NOT_FOUND' })
   }
 
   failedPage(failure) {

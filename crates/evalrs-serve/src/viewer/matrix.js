@@ -66,11 +66,11 @@ export class Matrix {
     const lines = this.isByModel ? byModel(now.rows, grader) : byRun(now.rows, before?.rows ?? [], this.gradersShown(query))
     const columns = this.isByModel ? this.run.models.slice(0, MAX_COLUMNS).map((model) => ({ name: model, title: [foreign(model)] })) : this.runColumns(query, before)
     const broken = lines.filter((line) => line.isBroken).length
-    const note = this.isByModel ? ['Verdicts of ', foreign(grader ?? ''), ' by model.'] : before ? worseText(lines) : 'There is no run before this one to compare with.'
+    const note = this.isByModel ? ['Verdicts of ', foreign(grader ?? ''), ' by model.'] : before ? worseText(lines) : 'No earlier run to compare with.'
     const onlyBroken = query.only === 'regressions'
     const shown = onlyBroken ? lines.filter((line) => line.isBroken) : lines
     const pages = { total: shown.length, version: 1, isBusy: false, failure: null, at: (index) => shown[index], want() {} }
-    this.view = new VirtualRows({ label: 'Matrix', pages, empty: 'No case is like that.', heads: ['Sample', ...columns.map((one) => ({ node: one.title, kind: 'grade' }))],
+    this.view = new VirtualRows({ label: 'Matrix', pages, empty: 'No case matches.', heads: ['Sample', ...columns.map((one) => ({ node: one.title, kind: 'grade' }))],
       widths: `minmax(9rem, 18rem) ${columns.map((one) => (one.side === 'now' ? 'minmax(12.5rem, 14rem)' : 'minmax(6rem, 9rem)')).join(' ')}`, cells: (line) => this.cells(line, columns, query) })
     const isCut = now.total > now.rows.length
     refill(this.node, element('p', { class: 'matrix-note' },

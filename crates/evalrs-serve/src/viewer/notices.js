@@ -1,4 +1,4 @@
-// What is said beside the page: messages that are seen, sentences for screen readers, and failures with a way out.
+// Texts beside the page: visible messages, sentences for screen readers, and failures with a way out.
 
 import { button, element, refill } from './dom.js'
 

@@ -1,4 +1,4 @@
-// A case: its conversation, its grades and why, and the labels of people.
+// A case: its conversation, its grades and why, and the human labels.
 
 import { announce, notify } from './notices.js'
 import { caseReference, placeQuery, reference } from './address.js'
@@ -144,10 +144,10 @@ class CasePage {
   }
 
   makeKeys() {
-    const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('There is no other case in the list.')
+    const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('No other case in the list.')
     const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }) }
     if (!this.canLabel || !this.current) return keys
-    const set = (value) => () => this.fixed ? notify(`No label is given: ${this.fixed}`) : this.labels.get(this.current).set(value)
+    const set = (value) => () => this.fixed ? notify(`Not labelled: ${this.fixed}`) : this.labels.get(this.current).set(value)
     const grader = this.run.graders.find((one) => one.name === this.current)
     for (const { key, value } of grader?.label_keys ?? []) keys[key] = set(value)
     return keys

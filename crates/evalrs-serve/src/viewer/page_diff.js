@@ -82,7 +82,7 @@ function graderFigures({ graders: all }) {
 /** Declared metrics of both, and those of one of them alone; nothing where neither declares any. */
 function declaredSection({ declared = {}, declared_only_before: gone = [], declared_only_now: added = [] }) {
   const figure = (text) => element('span', { class: 'figures' }, text)
-  const remark = { redefined: 'the suite says something else of it now', no_draws: 'one run keeps no draws to compare it by' }
+  const remark = { redefined: 'its definition in the suite changed', no_draws: 'one run has no resamples to compare it by' }
   const rows = Object.entries(declared).map(([name, metric]) => [
     [foreign(name), remark[metric.no_interval] && element('div', { class: 'muted small' }, remark[metric.no_interval])], metric.kind,
     figure(decimal(metric.before.value) + bounds95(metric.before.interval)), figure(decimal(metric.now.value) + bounds95(metric.now.interval)),

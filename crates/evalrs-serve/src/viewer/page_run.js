@@ -118,7 +118,7 @@ class RunPage {
     this.stopFollowing = follow(this.source, this.run.id, {
       progress: (data) => {
         bar.value = data.total ? data.done / data.total : 0
-        refill(line, `${counted(data.done)} of ${counted(data.total)}, ${counted(data.asked)} asked, ${counted(data.in_flight)} in flight${data.failed ? `, ${counted(data.failed)} failed` : ''}`)
+        refill(line, `${counted(data.done)} of ${counted(data.total)}, ${counted(data.asked)} made, ${counted(data.in_flight)} in flight${data.failed ? `, ${counted(data.failed)} failed` : ''}`)
       },
       verdict: (data) => this.list.pages.patch(JSON.stringify([data.sample_id, data.model ?? null, data.trial ?? 0]), (row) => {
         row.grades[data.grader] = { label: row.grades[data.grader]?.label ?? null, disputed: data.disputed ?? false, score: data.now?.score ?? null, state: data.now?.state ?? 'pending' }

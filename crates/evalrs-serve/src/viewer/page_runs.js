@@ -21,7 +21,7 @@ export async function runsPage({ source, go, meta }) {
     title: 'Runs', trail: [],
     node: [
       element('h1', null, 'Runs'),
-      live && element('p', { class: 'live-note' }, element('a', { href: reference(['runs', live]) }, 'A run is under way'), '.'),
+      live && element('p', { class: 'live-note' }, element('a', { href: reference(['runs', live]) }, 'A run is in progress'), '.'),
       suites.failure && failureBox('The suites could not be fetched', suites.failure),
       cards.length > 0 && element('section', { class: 'cards', 'aria-label': 'Suites' }, cards),
       element('section', { class: 'all-runs', 'aria-labelledby': 'all-runs' },

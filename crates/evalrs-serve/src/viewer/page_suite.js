@@ -22,7 +22,7 @@ export async function suitePage({ source, address, go }) {
       element('h1', null, foreign(name), ' ', suite.last_run && runBadge(suite.last_run)),
       suite.description && element('p', { class: 'lead' }, foreign(suite.description)),
       isServed ? element('p', { class: 'muted' }, element('code', null, suite.path), suite.gate && [' · gate: ', foreign(suite.gate)])
-        : element('p', { class: 'muted' }, 'This suite is not served: name it to `evalrs serve` to see its file and to run it.'),
+        : element('p', { class: 'muted' }, 'This suite is not served: to see its file and run it, name it to `evalrs serve`.'),
       isServed && problemList(suite.problems),
       isServed && source.abilities.start && startForm(source, name, go),
       section('trends', 'Trends', history.failure ? failureBox('The history could not be fetched', history.failure)
@@ -68,5 +68,5 @@ function startForm(source, name, go) {
     }
   }, { class: 'primary' })
   return element('div', { class: 'start', role: 'group', 'aria-label': 'Run this suite' }, start,
-    element('label', { class: 'check' }, frozen, 'ask nothing: stored judgments alone'), field('Costs at most, $', cost))
+    element('label', { class: 'check' }, frozen, 'make no calls: cached judgments only'), field('Costs at most, $', cost))
 }

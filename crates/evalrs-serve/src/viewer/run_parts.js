@@ -16,10 +16,10 @@ export function facts(run) {
   const { actions } = run
   const pairs = [
     ['Run', run.id],
-    ['Started', moment(run.started)], ['Took', run.under_way ? 'under way' : duration(run.started, run.finished)],
+    ['Started', moment(run.started)], ['Took', run.under_way ? 'running' : duration(run.started, run.finished)],
     ['Results', counted(run.results)], ['Samples', counted(run.samples)],
     run.trials > 1 && ['Trials', counted(run.trials)], run.models?.length > 0 && ['Models', foreign(run.models.length > MAX_MODELS ? `${run.models.slice(0, MAX_MODELS).join(', ')} and ${run.models.length - MAX_MODELS} more` : run.models.join(', '), { title: run.models.join(', ') })],
-    actions?.total > 0 && ['Judgments', `${counted(actions.asked)} asked, ${counted(actions.cached)} cached${actions.failed ? `, ${counted(actions.failed)} failed` : ''}${actions.pending ? `, ${counted(actions.pending)} pending` : ''}`],
+    actions?.total > 0 && ['Judgments', `${counted(actions.asked)} made, ${counted(actions.cached)} cached${actions.failed ? `, ${counted(actions.failed)} failed` : ''}${actions.pending ? `, ${counted(actions.pending)} pending` : ''}`],
     (actions?.total > 0 || typeof run.cost === 'number') && ['Cost', money(run.cost)], typeof run.exit_code === 'number' && ['Exit code', String(run.exit_code)]]
   return element('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value))))
 }

@@ -15,7 +15,7 @@ export function runsList(source, suite) {
   }
   let view = null
   const pages = new PagedRows(fetchPage, () => view.changed())
-  const heads = ['Started', !suite && 'Suite', 'Gate', 'Means', { node: 'Cases', kind: 'number' }, { node: 'Asked', kind: 'number wide-only' },
+  const heads = ['Started', !suite && 'Suite', 'Gate', 'Means', { node: 'Cases', kind: 'number' }, { node: 'Made', kind: 'number wide-only' },
     { node: 'Cached', kind: 'number wide-only' }, { node: 'Cost', kind: 'number' }].filter(Boolean)
   const widths = `9.5rem ${suite ? '' : 'minmax(6rem, 12rem) '}12rem minmax(10rem, 1fr) 5rem 5rem 5rem 5.5rem`
   const label = suite ? `Runs of ${suite}` : 'All runs'

@@ -33,7 +33,7 @@ export function gateBadge(gate, { numbers = true } = {}) {
 
 /** How a run stands: its gate, or that it is under way. A session that is watched has a gate after each save. */
 export function runBadge(run, options) {
-  return run.under_way && !(run.session && run.gate?.status) ? badge('pending', 'under way') : gateBadge(run.gate, options)
+  return run.under_way && !(run.session && run.gate?.status) ? badge('pending', 'running') : gateBadge(run.gate, options)
 }
 
 /** A grade in a row: sign and score; the word for screen readers. */
@@ -48,7 +48,7 @@ export function scoreCell(grade) {
 
 /** That some people pass what others fail. */
 export function disputeMark(grade) {
-  return grade.disputed ? element('span', { class: 'mark disputed', role: 'img', 'aria-label': 'disputed: people differ', title: 'people differ' }, '⇄') : null
+  return grade.disputed ? element('span', { class: 'mark disputed', role: 'img', 'aria-label': 'disputed: reviewers disagree', title: 'reviewers disagree' }, '⇄') : null
 }
 
 /** Whether a person agrees. */

@@ -1,4 +1,4 @@
-// What changed from one text to another, word by word: of rationales, and of rubrics whole.
+// The changes from one text to another, word by word: of rationales, and of rubrics whole.
 
 import { element, longText } from './dom.js'
 import { wordDiff } from './words.js'
@@ -16,7 +16,7 @@ export function rationaleDiff(before, now) {
   if (!before && !now) return null
   if (!before || !now || before === now) return longText(now ?? before)
   if (before.length > MAX_TEXT || now.length > MAX_TEXT) {
-    return [element('p', { class: 'muted' }, 'Too long to be compared word by word.'), longText(before), longText(now)]
+    return [element('p', { class: 'muted' }, 'Too long to compare word by word.'), longText(before), longText(now)]
   }
   return marked(before, now)
 }
@@ -25,7 +25,7 @@ export function rationaleDiff(before, now) {
 export function textChange(title, before, now) {
   const box = { class: 'foreign prose text-change', tabindex: '0', role: 'region', 'aria-label': title }
   const isLong = before.length > MAX_TEXT || now.length > MAX_TEXT
-  return isLong ? [element('p', { class: 'muted' }, 'Too long to be compared word by word: before, then now.'), element('div', box, before), element('div', { ...box, 'aria-label': `${title} now` }, now)]
+  return isLong ? [element('p', { class: 'muted' }, 'Too long to compare word by word: before, then now.'), element('div', box, before), element('div', { ...box, 'aria-label': `${title} now` }, now)]
     : marked(before, now, box)
 }
 

@@ -1,4 +1,4 @@
-// Which words of a text were taken out and which came in: the longest common subsequence, within bounds.
+// The removed and added words of a text: the longest common subsequence, within bounds.
 
 /** The most comparisons of two words; a text beyond it counts as replaced. */
 const MAX_COMPARISONS = 2_000_000

@@ -7,7 +7,7 @@
 use crate::entry::{BODY_LIMIT, EntryRank, is_reply};
 use crate::line::outline::outline;
 
-/// What stands before the digest.
+/// The prefix of the digest.
 const HEAD: &str = r#""blob":{"blake3":""#;
 /// Between digest and size.
 const MIDDLE: &str = r#"","bytes":"#;
@@ -48,7 +48,7 @@ impl BlobReference {
         blake3::Hash::from_bytes(self.digest).to_hex().to_string()
     }
 
-    /// What stands in the line in place of the body.
+    /// The text in the line instead of the body.
     pub fn to_text(&self) -> String {
         let start = self.outline.strip_suffix('}').unwrap_or("{");
         let comma = if start.len() > 1 { "," } else { "" };
@@ -56,7 +56,7 @@ impl BlobReference {
         format!("{start}{comma}{HEAD}{}{MIDDLE}{bytes}{RANK}{is_reply}}}}}", self.hex())
     }
 
-    /// Reads what stands in a line in place of a body. None if it is a body, which is told by its end alone: bodies are
+    /// Reads the replacement of a body in a line. None if it is a body, which is told by its end alone: bodies are
     /// long, and there are many.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_suffix("}}")?;

@@ -16,7 +16,7 @@ pub struct EntryLine {
     pub(crate) is_incomplete: bool,
 }
 
-/// What a line has in place of a body.
+/// The replacement of a body in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineBody {
     /// The body.

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use crate::line::blob_reference::split_end;
 use crate::line::elements::elements_of;
 
-/// What stands before the offset of the whole line.
+/// The prefix of the offset of the whole line.
 const HEAD: &str = r#","like":{"at":"#;
 /// Between offset and checksum.
 const CHECKSUM: &str = r#","c":""#;
@@ -44,7 +44,7 @@ pub(crate) struct Part {
 }
 
 impl<'a> SharedText<'a> {
-    /// Reads what stands in a line in place of a body. None if it is a body, which is told by its end alone.
+    /// Reads the replacement of a body in a line. None if it is a body, which is told by its end alone.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let rest = text.strip_suffix(END)?;
         let (rest, list) = split_end(rest, |byte| byte.is_ascii_digit() || byte == b',');
@@ -57,7 +57,7 @@ impl<'a> SharedText<'a> {
         Some(Self { at: at.parse().ok()?, checksum, parts: parts_of(list)?, own })
     }
 
-    /// Appends what stands in the line, but for `own`, which the writer has put down.
+    /// Appends the text of the line, except `own`, which the writer has written.
     pub(crate) fn append_reference(&self, out: &mut String) {
         let Self { at, checksum, parts, .. } = self;
         // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! What earlier runs of a suite asked, for the comparison with what would be asked now.
+//! The calls of earlier runs of a suite, for the comparison with the missing ones.
 //!
 //! The previous run decides. Where it was narrowed down, to some samples or graders, the runs before it answer for what
 //! it left out; so they do for judgments that it neither had nor asked, as a frozen run may. Texts are kept as digests: a
@@ -18,7 +18,7 @@ const MAX_RUNS: usize = 10;
 /// Sample, model and trial.
 type CaseIdentity = (String, Option<String>, u32);
 
-/// What earlier runs asked, the newest first.
+/// The calls of earlier runs, the newest first.
 #[derive(Debug, Default)]
 pub struct History {
     runs: Vec<RunActions>,
@@ -38,7 +38,7 @@ struct RunActions {
 struct AskedKeys {
     texts: Texts,
     key: Option<ActionKey>,
-    /// Whether it was neither stored nor asked then.
+    /// Whether it was neither cached nor called then.
     was_not_asked: bool,
 }
 
@@ -86,7 +86,7 @@ impl History {
         whole.or_else(|| self.runs.first()).map(|run| run.id.as_str())
     }
 
-    /// What was asked of a case by `grader`.
+    /// The call of a case by `grader`.
     pub fn before(&self, case: (&str, Option<&str>, u32), grader: &str) -> PreviousCase<'_> {
         if self.runs.is_empty() {
             return PreviousCase::NoRun;

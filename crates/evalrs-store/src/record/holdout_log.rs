@@ -1,11 +1,11 @@
-//! What was told of held-out labels, kept in a file beside the judgments: a query that is not written down was not asked.
+//! The reported results for held-out labels, kept in a file beside the judgments: a query counts only once it is written.
 
 use evalrs_base::file_path::join;
 use evalrs_metrics::metric::holdout::{HeldOutAgreement, HeldOutQuestion, HoldoutLog};
 use evalrs_system::file_lock::FileLock;
 use evalrs_system::{FileBytes, System};
 
-/// Whose questions a log is asked for: suites of one name share the file.
+/// The owner of the queries of a log: suites of one name share the file.
 pub struct LogOwner<'a> {
     /// The path of the suite.
     pub suite: &'a str,
@@ -13,8 +13,8 @@ pub struct LogOwner<'a> {
     pub is_other: &'a dyn Fn(&str) -> bool,
 }
 
-/// Answers the questions in their order, each by grader, and adds what was not asked before to the log at `path`; the lock is in
-/// the folder `home`. An error is a sentence: then nothing is told.
+/// Answers the queries in their order, each by grader, and adds new ones to the log at `path`; the lock is in the folder `home`.
+/// An error is a sentence: then nothing is told.
 pub fn ask(
     system: &dyn System,
     home: &str,
@@ -25,7 +25,7 @@ pub fn ask(
     if questions.is_empty() {
         return Ok(Vec::new());
     }
-    let untold = |why: String| format!("agreement on held-out labels is not told: {why}");
+    let untold = |why: String| format!("agreement on held-out labels is not shown: {why}");
     let _lock = FileLock::wait(&join(home, "holdout.lock"))
         .map_err(|error| untold(format!("its log cannot be locked: {error}")))?;
     let mut text = match system.read(path) {

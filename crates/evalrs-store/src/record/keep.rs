@@ -10,15 +10,15 @@ use super::{last_named, runs_of};
 use evalrs_base::file_path::join;
 use evalrs_system::System;
 
-/// So many records of each suite stay where a workspace says nothing.
+/// This many records of each suite are kept where a workspace sets nothing.
 pub const DEFAULT: usize = 20;
 
 /// How many records stay.
 #[derive(Clone, Copy, Debug)]
 pub enum RunLimit<'a> {
-    /// So many of all suites together.
+    /// This many of all suites together.
     OfAll(usize),
-    /// So many of the suite with this name; those of others are not looked at.
+    /// This many of the suite with this name; those of others are ignored.
     OfSuite(usize, &'a str),
 }
 
@@ -59,7 +59,7 @@ pub fn remove_old(
     old.into_iter().rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
 }
 
-/// Whether the run of a record has ended: then it has said how.
+/// Whether the run of a record has ended: then the record has its status.
 fn has_ended(system: &dyn System, folder: &str) -> bool {
     system.list(folder).is_some_and(|names| names.iter().any(|name| name == "run.json"))
 }

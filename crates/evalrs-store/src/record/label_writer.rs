@@ -30,10 +30,10 @@ impl UnwrittenLabel {
 pub fn check_writable(path: &str, layout: &LabelsSpec) -> Result<(), UnwrittenLabel> {
     let why = if !layout.is_own_layout() {
         format!(
-            "`labels` of the suite says how `{path}` is written: labels are written to files of evalrs alone"
+            "`labels` of the suite describes the format of `{path}`: evalrs writes labels to its own files only"
         )
     } else if !path.to_ascii_lowercase().ends_with(".jsonl") {
-        format!("`{path}` is not JSON Lines: labels are written to `.jsonl` files alone")
+        format!("`{path}` is not JSON Lines: evalrs writes labels to `.jsonl` files only")
     } else {
         return Ok(());
     };

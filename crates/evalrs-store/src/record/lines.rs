@@ -33,7 +33,7 @@ pub(crate) struct LineReader<R> {
 }
 
 impl<R: BufRead> LineReader<R> {
-    /// Of `reader`, of which no line is held that is longer than `most` bytes.
+    /// Of `reader`, without keeping any line in memory that is longer than `most` bytes.
     pub(crate) fn new(reader: R, most: usize) -> Self {
         Self { reader, most, line: Vec::new() }
     }
@@ -66,7 +66,7 @@ fn without_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
-/// Visits the lines that are not empty, in order; none is held that is longer than `most` bytes.
+/// Visits the lines that are not empty, in order; none longer than `most` bytes is kept in memory.
 pub fn each_line(
     reader: &mut dyn BufRead,
     most: usize,

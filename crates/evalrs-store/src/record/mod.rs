@@ -67,16 +67,17 @@ pub struct RunFacts {
     pub out_of_budget: bool,
     /// Whether outcomes could not be kept.
     pub store_failed: bool,
-    /// How many judgments were to be asked anew and were not answered.
+    /// How many judgments to be repeated had no answer.
     pub in_vain: usize,
     /// Why its judges may not be relied on, where that alone decided the exit code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncalibrated: Vec<String>,
     /// The files it came from.
     pub origin: RecordedOrigin,
-    /// Grader → what its actions came to.
+    /// Grader → its result.
     pub actions: OrderedMap<ActionTally>,
-    /// What the actions of all saves came to; only of a session of `watch`, whose `actions` are those of the last save.
+    /// The result of the actions of all saves; only of a session of `watch`, whose `actions` are those of the last
+    /// save.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionActions>,
     /// The conversations of the target, where it is run.
@@ -84,7 +85,7 @@ pub struct RunFacts {
     pub target: Option<ActionTally>,
     /// What was used in this run.
     pub spent: Usage,
-    /// What the judgments that were found in the store had used when they were asked.
+    /// The usage of the cached judgments when they were made.
     pub saved: Usage,
     /// What all judgments of the results used, each once.
     pub usage: ModelUsage,
@@ -105,7 +106,7 @@ pub struct RunFacts {
     pub results_digest: Option<String>,
 }
 
-/// What the actions of all saves of a session came to.
+/// The result of the actions of all saves of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionActions {
@@ -113,7 +114,7 @@ pub struct SessionActions {
     pub asked: u64,
     /// Judgments found in the store.
     pub cached: u64,
-    /// Judgments asked in vain.
+    /// Judgments whose retry failed.
     pub failed: u64,
 }
 
@@ -124,7 +125,7 @@ pub struct ResultsOrigin {
     pub made_of: String,
     /// The file that they were written to.
     pub file: WriteStamp,
-    /// The digest of the questions that were asked, if it was worked out.
+    /// The digest of the prompts, if it was computed.
     #[serde(default)]
     pub questions: Option<String>,
 }
@@ -201,8 +202,7 @@ pub(crate) fn edited_results(
 ) -> Option<&'static str> {
     let written = digest?;
     let found = shared_results::digest_of(system, &join(folder, RESULTS))?;
-    (found != written)
-        .then_some("results.jsonl is not what the run wrote: somebody has edited it since")
+    (found != written).then_some("results.jsonl is not what the run wrote: it was edited since")
 }
 
 /// Writes what belongs to the process of a run, the last file of its record.
@@ -227,7 +227,7 @@ pub fn write_report(
     Ok(digest)
 }
 
-/// Writes what of a report stands beside header and results.
+/// Writes the part of a report besides header and results.
 fn write_rest(system: &dyn System, folder: &str, report: &Report<'_>) -> std::io::Result<()> {
     replicates::write(system, folder, &report.summary.declared)?;
     write_json(system, &join(folder, "summary.json"), report.summary)
@@ -332,7 +332,7 @@ pub fn run_id(started: Timestamp, last: Option<&str>) -> String {
     format!("{second}{number:06x}")
 }
 
-/// How many conversations of its target a run held or replayed, and what they used together; none where nothing is known.
+/// How many conversations of its target a run made or replayed, and their total usage; none where nothing is known.
 pub fn conversations_used(system: &dyn System, home: &str, id: &str) -> Option<(u64, Usage)> {
     #[derive(Deserialize)]
     struct OfTarget {

@@ -136,7 +136,7 @@ impl From<Value> for PastError {
 }
 
 impl PastGrade {
-    /// Whether its judgment was neither stored nor asked.
+    /// Whether its judgment was neither cached nor made.
     pub(crate) fn was_not_asked(&self) -> bool {
         let kind = self.error.as_ref().map_or("", |error| error.kind.as_str());
         ["not_stored", "not_asked"].contains(&kind)
@@ -163,7 +163,7 @@ impl PastLine {
     }
 }
 
-/// The recorded runs of the suite `suite` under `home`, the newest first, each read when it is asked for.
+/// The recorded runs of the suite `suite` under `home`, the newest first, each read on demand.
 pub fn runs<'a>(
     system: &'a dyn System,
     home: &str,
@@ -175,7 +175,7 @@ pub fn runs<'a>(
     runs.filter(move |past| past.header.suite == suite)
 }
 
-/// The record in `folder`; none if there is no header that this version can read.
+/// The record in `folder`; none if it has no header that this version can read.
 pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
     let header: PastHeader = read_json(system, &join(folder, "header.json"))?;
     (header.format == FORMAT).then(|| PastRun {
@@ -190,12 +190,12 @@ pub(super) fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) ->
 }
 
 impl PastRun {
-    /// Visits the results that can be read, in order, and says how many cannot be.
+    /// Visits the results that can be read, in order, and reports how many cannot be.
     pub(crate) fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
         self.each_line_that(system, &|_| true, visit)
     }
 
-    /// Visits those whose bytes are wanted, and says how many of these cannot be read.
+    /// Visits those whose bytes are wanted, and reports how many of these cannot be read.
     pub(super) fn each_line_that(
         &self,
         system: &dyn System,

@@ -67,16 +67,17 @@ impl WholeRecord {
         }
         let mut summary: Summary = read_part(system, folder, "summary.json")?;
         let facts = read_part::<RunFacts>(system, folder, "run.json");
-        let warning = facts.as_ref().err().map(|error| {
-            format!("what depends on the process is left out of the report: {}", error.shown())
-        });
+        let warning = facts
+            .as_ref()
+            .err()
+            .map(|error| format!("the report has no process facts: {}", error.shown()));
         let facts = facts.unwrap_or_default();
         summary.all_usage = facts.usage;
         let folder = folder.to_owned();
         Ok(Self { folder, header, summary, facts, warning, lines_read: Cell::default() })
     }
 
-    /// Has `write` write the report, and says what could not be read of it, a sentence each.
+    /// Has `write` write the report, and reports what could not be read of it, a sentence each.
     pub fn report<T>(
         &self,
         system: &dyn System,
@@ -126,7 +127,7 @@ fn read_part<T: DeserializeOwned>(
     let of_json = |error: serde_json::Error| unreadable(error.to_string());
     let whole: Value = serde_json::from_slice(&bytes).map_err(of_json)?;
     let Some(format) = whole.get("format").and_then(Value::as_u64) else {
-        return Err(unreadable("it says no `format`".to_owned()));
+        return Err(unreadable("it has no `format`".to_owned()));
     };
     if format != u64::from(FORMAT) {
         return Err(RecordError::OtherVersion(file, format));
@@ -195,7 +196,7 @@ impl LinesRead {
         let first = self.first.unwrap_or_default();
         for (number, what) in [
             (self.broken, "cannot be read"),
-            (self.of_other_version, "left out: another version of evalrs wrote that"),
+            (self.of_other_version, "skipped: another version of evalrs wrote it"),
         ] {
             if number > 0 {
                 let lines = count(number, "line");
@@ -259,7 +260,7 @@ mod tests {
             (missing, RecordError::Missing("summary.json").shown()),
             (
                 with(&[("r/summary.json", "{}")]),
-                "`summary.json` cannot be read: it says no `format`".to_owned(),
+                "`summary.json` cannot be read: it has no `format`".to_owned(),
             ),
             (
                 with(&[("r/summary.json", r#"{"format": 2}"#)]),
@@ -319,13 +320,11 @@ mod tests {
         );
         assert_eq!(
             warnings(&[("r/results.jsonl", &old)])[0],
-            "1 line of `results.jsonl` left out: another version of evalrs wrote that (the first is line 1)"
+            "1 line of `results.jsonl` skipped: another version of evalrs wrote it (the first is line 1)"
         );
         assert_eq!(
             warnings(&[("r/run.json", "[]")]),
-            [
-                "what depends on the process is left out of the report: `run.json` cannot be read: it says no `format`"
-            ]
+            ["the report has no process facts: `run.json` cannot be read: it has no `format`"]
         );
     }
 }

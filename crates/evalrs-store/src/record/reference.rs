@@ -54,7 +54,7 @@ impl SaveAt {
 /// Why a name leads to no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotFound {
-    /// There is no such record, or it cannot be read.
+    /// The record does not exist, or cannot be read.
     Nothing,
     /// It is the beginning of several ids.
     Several(Vec<String>),
@@ -113,7 +113,7 @@ pub fn base_of(system: &dyn System, home: &str, past: &PastRun) -> Option<PastRu
     whole.or_else(|| run_before(system, home, past))
 }
 
-/// The id that `latest` holds; where there is no such file, that of the last run.
+/// The id in `latest`; without that file, that of the last run.
 fn latest(system: &dyn System, home: &str) -> Option<String> {
     let FileBytes::Bytes(bytes) = system.read(&join(home, LATEST)) else {
         return last_id(system, home);

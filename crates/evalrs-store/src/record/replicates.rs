@@ -1,4 +1,4 @@
-//! `replicates.json` of a record: declared metrics over samples that are drawn again, by which a later run is compared with it.
+//! `replicates.json` of a record: declared metrics over resampled samples, for the comparison with a later run.
 //!
 //! They belong to `summary.json`, which people and programs read: hence a file of their own.
 
@@ -49,7 +49,7 @@ pub(super) fn write(
     })
 }
 
-/// The declared metrics of a record, with their draws where it has them.
+/// The declared metrics of a record, with their resamples where it has them.
 pub(super) fn declared(system: &dyn System, folder: &str) -> OrderedMap<MetricValue> {
     let DeclaredOf { mut declared } =
         read_json(system, &join(folder, "summary.json")).unwrap_or_default();

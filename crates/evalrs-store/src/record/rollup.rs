@@ -7,10 +7,10 @@ use evalrs_metrics::rollup::RollupReport;
 use evalrs_system::System;
 use jiff::Timestamp;
 
-/// So many of them stay; the oldest go.
+/// This many of them are kept; the oldest are removed.
 const MOST: usize = 1000;
 
-/// Writes what a roll-up came to under `home`, and says where it stands.
+/// Writes the result of a roll-up under `home`, and returns its place.
 pub fn write(
     system: &dyn System,
     home: &str,

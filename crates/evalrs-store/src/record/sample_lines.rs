@@ -1,4 +1,4 @@
-//! The lines of one sample in the records of earlier runs, each file read once and when it is asked for.
+//! The lines of one sample in the records of earlier runs, each file read once and on demand.
 
 use std::cell::RefCell;
 use std::fmt;

@@ -28,7 +28,7 @@ pub const FILE: &str = "saves.jsonl";
 /// The bytes a line may take: that of the first evaluation holds a verdict for every case and grader.
 const MAX_LINE: usize = 1 << 30;
 
-/// So many bytes of a line are written at once.
+/// This many bytes of a line are written at once.
 const PIECE: usize = 4 << 20;
 
 /// One evaluation of a session: a line of `saves.jsonl`. `V` is a list of [`SavedVerdict`]: the first has one for every case
@@ -58,10 +58,10 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     /// Grader → its aggregates, in the order of the suite.
     #[serde(default)]
     pub metrics: OrderedMap<SavedMetric>,
-    /// Metric that the suite declares → what it comes to.
+    /// Metric that the suite declares → its result.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<MetricValue>,
-    /// What the gate says.
+    /// The status of the gate.
     #[serde(default)]
     pub gate: GateReport,
     /// How many verdicts moved since the evaluation before.
@@ -73,7 +73,7 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     /// Judgments found in the store.
     #[serde(default)]
     pub cached: u64,
-    /// Judgments asked in vain.
+    /// Judgments whose retry failed.
     #[serde(default)]
     pub failed: u64,
     /// What was spent on it.
@@ -98,7 +98,7 @@ pub struct SavedMetric {
     pub errors: usize,
     /// All grades, those that are not known included.
     pub total: usize,
-    /// How far it agrees with the labels of people; only where rows have some.
+    /// How far it agrees with the human labels; only where rows have some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<LabelAgreement>,
 }
@@ -131,7 +131,7 @@ pub struct SavedGrade {
     /// Whether it could not be made.
     #[serde(default)]
     pub error: bool,
-    /// The action key of its first judgment; null where no judge was asked.
+    /// The action key of its first judgment; null if no judge was called.
     pub key: Option<String>,
 }
 
@@ -251,7 +251,7 @@ impl SaveReader {
                         format!("saves {next} to {last} of the session are")
                     };
                     self.saves.warnings.push(format!(
-                        "{which} missing or cannot be read: what moved then is not known"
+                        "{which} missing or cannot be read: its moves are not known"
                     ));
                 }
                 self.broken = 0;

@@ -109,7 +109,7 @@ struct SharedFile<'a> {
 }
 
 impl<'a> SharedFile<'a> {
-    /// None where it cannot be told whether a name still leads to it later.
+    /// None where a later name cannot be guaranteed to lead to it.
     fn open(system: &dyn System, path: &'a str) -> Option<Self> {
         let identity = system.identity(path)?;
         let [compared, copied] = [system.open(path).ok()?, system.open(path).ok()?];
@@ -125,7 +125,7 @@ struct SharingWriter<'a> {
     compared: Option<Box<dyn BufRead>>,
     /// The same file from its beginning.
     copied: Box<dyn BufRead>,
-    /// So many bytes were the same.
+    /// This many bytes were the same.
     same: u64,
     file: &'a mut dyn Write,
     /// Whether the earlier file could not be read.

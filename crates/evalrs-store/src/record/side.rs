@@ -35,7 +35,7 @@ pub struct ReadSide {
 pub enum SideError {
     /// It has neither results nor saves.
     WithoutResults,
-    /// It is no record of a session.
+    /// It is not a record of a session.
     NotASession,
     /// The session has no such save; these are the numbers of those it has.
     UnknownSave(Vec<u32>),
@@ -124,7 +124,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let warnings = [
         edited.map(|edited| format!("{}: {edited}", past.id)),
         warning(broken, "cannot be read"),
-        warning(again, "left out: the result was there before"),
+        warning(again, "skipped: duplicate results"),
     ];
     ReadSide { side, warnings: warnings.into_iter().flatten().collect() }
 }
@@ -423,7 +423,7 @@ mod tests {
             found.warnings,
             [
                 "r: 2 lines of results.jsonl cannot be read",
-                "r: 1 line of results.jsonl left out: the result was there before"
+                "r: 1 line of results.jsonl skipped: duplicate results"
             ]
         );
         assert!(!found.side.name.complete && found.side.gate.status.is_none());

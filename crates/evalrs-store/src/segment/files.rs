@@ -1,4 +1,4 @@
-//! The files of segments: their names, the lines that stand somewhere in them, and what is said where they cannot be read.
+//! The files of segments: their names, the lines at a place in them, and the messages where they cannot be read.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::fs::{self, File};
@@ -16,12 +16,12 @@ pub(crate) fn segment_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("seg")
 }
 
-/// The segments of a folder, in the order of their creation; none if there is no folder.
+/// The segments of a folder, in the order of their creation; none if the folder does not exist.
 pub(crate) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     names_in(folder, "jsonl")
 }
 
-/// The files of a folder that have an extension, sorted; none if there is no folder.
+/// The files of a folder that have an extension, sorted; none if the folder does not exist.
 pub(crate) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
     let files = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Where every entry of the segments stands, and how that is read from a segment or from the side file beside it.
+//! The place of every entry of the segments, and how it is read from a segment or from the side file beside it.
 //!
 //! What is known of a key is its winner and what ties with it. Where files turn out to be damaged, the index is made again
 //! from the lines alone, and then knows every entry of a key: what wins may be one that cannot be read.
@@ -13,7 +13,7 @@ use crate::line::{self, Position, ScannedEntry, ScannedLines};
 use crate::segment::side_file::{self, EntrySlot};
 use evalrs_model::key::{ActionKey, KeyMap};
 
-/// Where every entry stands, as far as the files have been looked at.
+/// The place of every entry, as far as the files have been read.
 #[derive(Default)]
 pub(crate) struct Index {
     /// Whether the folder was looked at.

@@ -16,7 +16,7 @@ const FIRST_MAGIC: &[u8; 16] = b"evalrs idx v1\n\0\0";
 /// Set in the size of an entry that is a reply: no line is nearly so long.
 const REPLY: u32 = 1 << 31;
 
-/// Where an entry stands: 16 bytes, because the index in memory has one for every key.
+/// The place of an entry: 16 bytes, because the index in memory has one for every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntrySlot {
     pub segment: u32,

@@ -102,7 +102,7 @@ impl SegmentStore {
         self.seal_own(&mut self.writer());
     }
 
-    /// Removes what was written: it stands elsewhere.
+    /// Removes the written file: its content is stored elsewhere.
     pub fn take_back(&self) {
         let mut writer = self.writer();
         writer.own = None;
@@ -271,8 +271,8 @@ impl SegmentReader {
         true
     }
 
-    /// Reads the winners of `keys`, file by file from front to back, and says where the files do not hold what the index
-    /// says.
+    /// Reads the winners of `keys`, file by file from front to back, and reports where the files do not hold what the
+    /// index says.
     fn read(&self, keys: &[ActionKey]) -> (Vec<Option<EntryLine>>, Vec<String>) {
         let mut found = vec![None; keys.len()];
         let mut wanted = Vec::with_capacity(keys.len());
@@ -317,7 +317,7 @@ impl SegmentReader {
         found
     }
 
-    /// Makes the index anew.
+    /// Makes the index again.
     fn look_again(&mut self, is_thorough: bool) {
         self.index = Index::default();
         self.index.is_thorough = is_thorough;
@@ -342,7 +342,7 @@ impl SegmentReader {
             return found;
         }
         self.lost.add(lost);
-        self.warn([format!("left out the stored outcome of {key}: {problem}")]);
+        self.warn([format!("skipped the cached outcome of {key}: {problem}")]);
         self.find_kept(&[key]).pop().flatten()
     }
 

@@ -1,5 +1,5 @@
 //! The lines of the segment being written that later lines may have parts of, and whether the lines of a segment are all
-//! whole although they have much in common: earlier versions wrote them so, and a sweep writes them anew.
+//! whole although they have much in common: earlier versions wrote them so, and a sweep writes them again.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,7 +9,8 @@ use crate::line::elements::{Elements, elements_of};
 use crate::line::entry_line::{EntryLine, LineBody};
 use crate::line::shared_text::{Part, SharedText};
 
-/// How many there are at the same time: a line for each grader, judge and vote that is asked in turn.
+/// How many there are at the same time: a line for each grader, judge and vote that is called in
+/// turn.
 const MOST: usize = 16;
 /// The least that is worth a part of its own, in bytes: its three numbers take about as much.
 const LEAST_PART: usize = 32;
@@ -35,7 +36,7 @@ struct WrittenBody {
     elements: Elements,
 }
 
-/// What is cut out of a body, and what stands there in the other one.
+/// The part cut out of a body, and the part at that place in the other one.
 struct SharedRun {
     from: Range<usize>,
     of: Range<usize>,
@@ -140,7 +141,7 @@ fn run(elements: &Elements, first: usize, end: usize) -> Range<usize> {
     }
 }
 
-/// How many lines are looked at: one grader is asked about many samples in turn.
+/// How many lines are searched: one grader judges many samples in turn.
 const LOOKED_AT: usize = 64;
 
 #[derive(Default)]

@@ -38,7 +38,7 @@ impl BlobSweep {
         Ok(Self { folder, files, sizes })
     }
 
-    /// The blobs of the store in `dir`, each looked at when it is asked for.
+    /// The blobs of the store in `dir`, each read on demand.
     pub(crate) fn unlisted(dir: &Path) -> Self {
         Self { folder: BlobFolder::of(dir), files: Vec::new(), sizes: HashMap::new() }
     }
@@ -82,7 +82,7 @@ impl BlobSweep {
     }
 }
 
-/// Removes blobs that no line in the segments of `folder` names, and tells of each that went, or what was wrong.
+/// Removes blobs that no line in the segments of `folder` names, and reports each removal or problem.
 pub(crate) fn remove_blobs<'b>(
     folder: &Path,
     needless: &[&'b BlobFile],
@@ -117,8 +117,8 @@ fn not_removed(file: &BlobFile, error: &io::Error) -> String {
     format!("cannot remove `{}`: {error}", file.path.display())
 }
 
-/// Locks a blob against those who write it anew; none if somebody does, or it is gone. Where the system has no locks, it
-/// is left alone.
+/// Locks a blob against those who write it again; none if somebody does, or it is gone. Where the system has no locks,
+/// it is left alone.
 fn lock(file: &BlobFile) -> io::Result<Option<File>> {
     // Some systems lock only what could be written.
     let opened = match File::options().read(true).append(true).open(&file.path) {

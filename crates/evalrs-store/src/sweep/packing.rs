@@ -1,4 +1,4 @@
-//! Packing small segments without a sweep: each run that asks somebody leaves one, and a run that starts reads them all.
+//! Packing small segments without a sweep: each run that makes calls leaves one, and a run that starts reads them all.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::fs;

@@ -33,7 +33,7 @@ pub(crate) struct Candidate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Kept,
-    /// Another entry of its key wins, or is the same and stands before it.
+    /// Another entry of its key wins, or is the same and comes before it.
     Superseded,
     /// It was last used before the limit.
     Unused,

@@ -61,9 +61,9 @@ pub(crate) struct ClosedSegment {
     pub length: u64,
     /// Where its candidates begin among all.
     first: usize,
-    /// Whether it has bytes that are no entry.
+    /// Whether it has bytes that are not an entry.
     is_torn: bool,
-    /// Whether it would be shorter if it was written anew.
+    /// Whether it would be shorter if it was written again.
     is_outdated: bool,
 }
 
@@ -196,7 +196,7 @@ impl Survey {
             self.candidates[at].is_lost = problem.is_some();
             if let Some(problem) = problem {
                 let key = self.candidates[at].key;
-                self.problem(format!("left out the stored outcome of {key}: {problem}"));
+                self.problem(format!("skipped the cached outcome of {key}: {problem}"));
             }
         }
         Ok(())
@@ -247,7 +247,7 @@ impl Survey {
             let Candidate { key, is_incomplete, .. } = self.candidates[at];
             if is_incomplete && fates[at] == Fate::Kept {
                 self.problem(format!(
-                    "kept the stored outcome of {key} without what its key was made of: the line that it shared this with is damaged"
+                    "kept the cached outcome of {key} without the ingredients of its key: the line that it shared them with is damaged"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! Which keys runs needed, day by day: what tells a sweep what is still in use.
+//! Which keys runs needed, day by day: tells a sweep which entries are still in use.
 //!
 //! One file a suite and day, `v1/use/<yyyymmdd>-<suite>-<digest>.keys`, and one for what the last run of a suite needed,
 //! `v1/use/last-<suite>-<digest>.keys`: magic with the version (16 bytes), the keys in
@@ -65,7 +65,7 @@ pub fn note_used(
     note(&folder, &day, &suffix, keys).map_err(|error| write_error(&path, &error))
 }
 
-/// Notes what the last of these runs needs: in place of what the one before needed, or, for part of a run, beside it.
+/// Notes the needs of the last of these runs: instead of those of the one before, or, for part of a run, beside them.
 fn note_last(
     folder: &Path,
     suite: &str,

@@ -106,7 +106,7 @@ fn a_committed_file_names_no_blobs() {
     let line = fs::read(&files(dir.path(), ".jsonl")[0]).unwrap();
     let mut committed = CommittedStore::default();
     committed.add("a", &line);
-    let said = "skipped the stored outcome at `a:1`: it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines";
+    let said = "skipped the stored outcome at `a:1`: it names a blob, which stays in its store; `evalrs cache export` writes whole lines";
     assert_eq!((committed.take_warnings(), committed.keys()), (vec![said.to_owned()], vec![]));
     let report = read_lines("a", &line, &|_| Ok(EntryCheck::Read), &mut |_| panic!("kept"));
     assert_eq!((report.entries, report.problems), (0, vec![said.to_owned()]));
@@ -141,7 +141,7 @@ fn a_blob_that_is_no_such_body_costs_its_own_entry() {
         let keys = [key(1), key(2), key(1)];
         assert_eq!(store.get_many(&keys), expected, "{reason}");
         let named = format!(
-            "left out the stored outcome of {}: its blob `{}` {reason}",
+            "skipped the cached outcome of {}: its blob `{}` {reason}",
             key(1),
             path.display()
         );

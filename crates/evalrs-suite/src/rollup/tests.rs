@@ -95,10 +95,10 @@ fn gates_name_metrics() {
     let one = with("{kind: macro, of: [maths.right]}") + "gate: {op: gte, value: 0.5}\n";
     assert_eq!(evalrs_metrics::gate::rule(&read(&one).gate.unwrap()), "m >= 0.5");
     let wrong = |gate: &str| problems(&format!("{two}gate: {gate}\n"), Some(&suites()));
-    insta::assert_snapshot!(wrong("{op: gte, value: 0.5}"), @"r.yaml:5:1: the gate does not say which metric it is about; for example `metric_key: a`");
+    insta::assert_snapshot!(wrong("{op: gte, value: 0.5}"), @"r.yaml:5:1: the gate does not name a metric; for example `metric_key: a`");
     insta::assert_snapshot!(wrong("{metric_key: c, op: gte, value: 0.5}"), @"r.yaml:5:20: unknown metric `c`; expected `a` or `b`");
-    insta::assert_snapshot!(wrong("{metric_key: a, metric: accuracy, op: gte, value: 0.5}"), @"r.yaml:5:23: `metric` is of graders, and this gate names a declared metric; say it where the metric is declared");
-    insta::assert_snapshot!(wrong("{kind: weighted_average, weights: {a: 1}, op: gte, value: 0.5}"), @"r.yaml:5:7: a weighted average is of graders, and a roll-up has none; declare a metric of `kind: weighted`, and compare that");
+    insta::assert_snapshot!(wrong("{metric_key: a, metric: accuracy, op: gte, value: 0.5}"), @"r.yaml:5:23: `metric` is of graders, and this gate names a declared metric; set it where the metric is declared");
+    insta::assert_snapshot!(wrong("{kind: weighted_average, weights: {a: 1}, op: gte, value: 0.5}"), @"r.yaml:5:7: a weighted average needs graders, and a roll-up has none; declare a metric of `kind: weighted`, and compare that");
     insta::assert_snapshot!(wrong("{metric_key: a, op: '>=', value: high}"), @r"
     r.yaml:5:27: unknown op `>=`; write `op: gte`
     r.yaml:5:40: `value` must be a number, not text
@@ -134,7 +134,7 @@ fn what_is_wrong_with_a_metric_is_said_with_its_place() {
     {kind: macro}
       r.yaml:3:3: the metric `m` does not say what it is `of`; write `of: [SUITE.GRADER, OTHER.GRADER]`
     {kind: macro, of: []}
-      r.yaml:3:24: `of` names nothing
+      r.yaml:3:24: `of` is empty
     {kind: macro, of: {maths: right}}
       r.yaml:3:24: `of` must be a list such as `[SUITE.GRADER, OTHER.GRADER]`, not a mapping
     {kind: macro, of: [3]}
@@ -179,9 +179,9 @@ fn what_is_wrong_with_weights_is_said_with_its_place() {
     let told: Vec<String> = all.iter().map(|text| format!("{text}\n  {}", wrong(text))).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
     {kind: macro, of: [law.right, maths.right, law.right]}
-      r.yaml:3:49: this stands here twice; leave it out, or write `kind: weighted` and `weights`
+      r.yaml:3:49: duplicate entry; remove it, or write `kind: weighted` and `weights`
     {kind: macro, of: [law.right], weights: [1]}
-      r.yaml:3:37: a `macro` metric counts all alike and takes no `weights`; write `kind: weighted`
+      r.yaml:3:37: a `macro` metric weighs all equally and takes no `weights`; write `kind: weighted`
     {kind: macro, of: [law.right], by: tags}
       r.yaml:3:37: a metric of a roll-up has no field `by`; known fields: `kind`, `of`, `weights`
     {kind: weighted, of: [law.right]}
@@ -250,7 +250,7 @@ fn without_suites_the_form_alone_is_checked() {
     assert!(read_rollup("r.yaml", &good, None).rollup.is_some());
     for of in ["[maths]", "[.right]", "[maths.]"] {
         let told = problems(&with(&format!("{{kind: macro, of: {of}}}")), None);
-        assert!(told.contains("does not say which number of which suite"), "{told}");
+        assert!(told.contains("does not name a number of a suite"), "{told}");
     }
 }
 

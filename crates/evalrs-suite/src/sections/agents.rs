@@ -1,4 +1,4 @@
-//! Judges that are agents: their files, and what is said of them.
+//! Judges that are agents: their files, and their settings.
 //!
 //! An agent file is a file of the suite: its text is in the spec, so that an edit of it grades again, and what is wrong with
 //! it is said before anything is asked.
@@ -24,7 +24,7 @@ pub(crate) fn agent(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Ag
     let Some(file) = fields.take("agent_file") else {
         for field in ["judge_tool_name", "keep_agents"].iter().filter_map(|name| fields.take(name))
         {
-            let message = format!("`{}` is of judges that are agents", field.key);
+            let message = format!("`{}` is a setting of judges that are agents", field.key);
             field.error_at_key(&message, "an agent that judges has an `agent_file`");
         }
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn agent(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Ag
     Some(AgentJudge { spec: AgentSpec { path, text, tool, model: own_model, keep }, model })
 }
 
-/// Judges that are agents and name no server are asked where the target is, in its name.
+/// Judges that are agents without a server are called at that of the target, in its name.
 pub(crate) fn join_target(target: Option<&TargetSpec>, graders: &mut [GraderSpec]) {
     let kind = target.and_then(TargetSpec::live).map(|live| &live.kind);
     let judges = graders.iter_mut().flat_map(|grader| match &mut grader.kind {

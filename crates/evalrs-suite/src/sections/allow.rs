@@ -22,9 +22,9 @@ pub(crate) fn allowed(field: Field<'_>) -> Vec<Lint> {
         }
         let hint = match suggest(name, Lint::VARIANTS.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are `{}`", Lint::VARIANTS.join("`, `")),
+            None => format!("known: `{}`", Lint::VARIANTS.join("`, `")),
         };
-        field.findings.error(item.span, &format!("no warning is called `{name}`"), &hint);
+        field.findings.error(item.span, &format!("unknown warning `{name}`"), &hint);
     }
     lints
 }

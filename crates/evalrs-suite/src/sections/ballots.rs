@@ -1,4 +1,4 @@
-//! How many judgments there are of a submission, in which range they are, and how they become one score.
+//! How many judgments there are of a submission, in which range they are, and how they are combined into one score.
 
 use strum::VariantNames;
 
@@ -13,7 +13,7 @@ pub(crate) const VOTE_COUNT: FieldShape = Whole(1, 1000, "a whole number between
 
 pub(crate) static VOTES: Section = section!["`votes`",
     "n": VOTE_COUNT, needed "`votes` has no `n`", "" => "independent judgments by each judge";
-    "combine": COMBINE => "how votes become one score";
+    "combine": COMBINE => "how votes are combined into one score";
 ];
 
 /// How many votes there are, and what is made of them.
@@ -34,7 +34,7 @@ pub(crate) fn votes(fields: &FieldSet<'_>) -> Votes {
         inner.finish();
     }
     if let (Some(beside), Some(_)) = (beside, inside) {
-        beside.error_at_key("`combine` is said twice: here and in `votes`", "keep one");
+        beside.error_at_key("`combine` is set twice: here and in `votes`", "keep one");
     }
     let count = count.and_then(|field| field.whole(VOTE_COUNT));
     let combine = beside.or(inside).and_then(Field::variant);

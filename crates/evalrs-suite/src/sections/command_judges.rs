@@ -17,14 +17,14 @@ use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_eval::judge::command;
 use evalrs_model::spec::{JudgeProgramSpec, JudgeSpec, Patience, ProgramSpec, Role};
 
-/// What is said of a judge that is a command.
+/// The settings of a judge that is a command.
 pub(crate) const COMMAND_JUDGE: &[FieldSpec] = fields![
-    "command": Texts => "a command that judges in place of a model, word by word and without a shell: it gets the prompt on standard input, or for `{prompt}` among its words, and prints the verdict";
-    "version": Text => "what the command's files cannot say, part of the key: any text";
-    "inputs": Texts => "files, folders and patterns that the command rests on: when they change, it judges again";
+    "command": Texts => "a command that judges instead of a model, word by word and without a shell: it gets the prompt on standard input, or instead of the word `{prompt}`, and prints the verdict";
+    "version": Text => "any text, part of the key: for facts that are not in the command's files";
+    "inputs": Texts => "files, folders and patterns that the command depends on: when they change, it judges again";
     "env": ENVIRONMENT => "names of further environment variables that the command sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
-    "sandbox": SANDBOX_SHAPE => "what the command is kept from: none, auto or bubblewrap; or {kind, memory, cpu}";
-    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after a run of the command that failed or took too long";
+    "sandbox": SANDBOX_SHAPE => "the sandbox of the command: none, auto or bubblewrap; or {kind, memory, cpu}";
+    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after the command failed or timed out";
 ];
 
 /// Seconds that one run may take, and further attempts, where the suite does not say.
@@ -74,13 +74,13 @@ fn refuse_settings(fields: &FieldSet<'_>) {
         let (message, hint) = match name {
             "model" => (
                 "a judge has a `command` or a `model`, not both".to_owned(),
-                "keep one; a command is told its model by its words, for example `[claude, -p, --model, haiku]`",
+                "keep one; name the model among the words of the command, for example `[claude, -p, --model, haiku]`",
             ),
             "agent_file" => {
                 ("a judge has a `command` or an `agent_file`, not both".to_owned(), "keep one")
             }
             "max_retries" => (not_taken(name), "write `retries`"),
-            _ => (not_taken(name), "a command is told its settings by its words"),
+            _ => (not_taken(name), "put settings among the words of the command"),
         };
         field.error_at_key(&message, hint);
     }
@@ -94,8 +94,15 @@ fn not_taken(name: &str) -> String {
 pub(crate) fn refuse_without_command(fields: &FieldSet<'_>) {
     let names = COMMAND_JUDGE.iter().map(|field| field.name);
     for field in names.filter_map(|name| fields.take(name)) {
-        let hint = "a command that judges is named by `command: [PROGRAM, ARGUMENT]`";
-        field.error_at_key(&format!("`{}` is of judges that are commands", field.key), hint);
+        let hint = "name a command that judges with `command: [PROGRAM, ARGUMENT]`";
+        field.error_at_key(
+            &format!(
+                "`{}` is a setting of judges that are \
+                                     commands",
+                field.key
+            ),
+            hint,
+        );
     }
 }
 

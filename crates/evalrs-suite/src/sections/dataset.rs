@@ -16,13 +16,13 @@ use evalrs_model::spec::{
 
 pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "a file, a folder, an archive, or a pattern of files";
-    "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
+    "format": Choice(&names(&DATASET_FORMATS)) => "its format; detected from the name if absent";
     "records": Text => "the path to the list or mapping of records inside a JSON or YAML file";
     "sample": Choice(SampleUnit::VARIANTS), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
-    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "where trials get their numbers from: the `trial` of rows, or the order of those of one sample and model";
-    "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
-    "where": Text => "which rows count: a condition such as `not improper and 'refund' in tags`";
-    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
+    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "how trials are numbered: by the `trial` of rows, or by the order of rows of one sample and model";
+    "fields": Mapping(&ROW) => "the dotted path of each field of a sample in a row";
+    "where": Text => "the filter of rows: a condition such as `not improper and 'refund' in tags`";
+    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "how a row without an answer is treated: an error of its result, or an empty answer";
 ];
 
 /// Our names for what a row holds, each of which may stand under another path.
@@ -39,24 +39,24 @@ pub(crate) static ROW: Section = Section::new(
 /// The fields of [`ROW`] that are one path each.
 pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
     "id": Text => "the sample's id";
-    "input": Text => "what the agent was given";
+    "input": Text => "the input of the agent";
     "ground_truth": Text => "the reference answer";
-    "reference": Text => "kept for programs that grade";
-    "output": Text => "what the agent answered";
-    "trajectory": Text => "everything it did";
-    "messages": Text => "everything it did, as messages";
+    "reference": Text => "passed to programs that grade";
+    "output": Text => "the answer of the agent";
+    "trajectory": Text => "the trajectory";
+    "messages": Text => "the trajectory, as messages";
     "metadata": Text => "anything";
     "tags": Text => "a list of texts";
-    "rubric": Text => "a rubric of its own";
-    "rubric_path": Text => "a file that holds one";
+    "rubric": Text => "its own rubric";
+    "rubric_path": Text => "a file with its rubric";
     "rubric_vars": Text => "values for placeholders of rubrics";
-    "extra_vars": Text => "kept for the agent";
-    "agent_args": Text => "kept for the agent";
-    "trial": Text => "which repetition of the sample it is";
-    "model": Text => "which model was run";
-    "agent_state": Text => "the state the agent was left in";
-    "label": AnyOf(&[Text, MapOf(&Text)]) => "what a person says of the answer, or of each of the `outputs`";
-    "graders": Text => "the names of the graders that the row is for; all if absent";
+    "extra_vars": Text => "passed to the agent";
+    "agent_args": Text => "passed to the agent";
+    "trial": Text => "the number of the trial";
+    "model": Text => "the model";
+    "agent_state": Text => "the final state of the agent";
+    "label": AnyOf(&[Text, MapOf(&Text)]) => "the human label of the answer, or of each of the `outputs`";
+    "graders": Text => "the graders of the row, by name; all if absent";
 ];
 
 /// Endings of the names of archives, whose members are files of a dataset.
@@ -104,7 +104,7 @@ fn check_records(records: Field<'_>, dataset: Option<&DatasetSpec>, sample: Samp
     }
 }
 
-/// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
+/// The files that `path` names, and how they are cut into rows, if that is set or their names show it.
 fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
     let joined = path.path()?;
     let written = path.text()?;
@@ -121,7 +121,7 @@ fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
         None if shown.is_some() || may_be_many(written) => shown,
         None => {
             let hint = "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`";
-            return path.refuse("the dataset's format does not show in its name", hint);
+            return path.refuse("the dataset's name does not show its format", hint);
         }
     };
     Some(DatasetSpec { folder, format, ..DatasetSpec::file(joined, DatasetFormat::Jsonl) })

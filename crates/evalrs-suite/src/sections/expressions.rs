@@ -7,7 +7,7 @@ use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
 use evalrs_model::expression::{Expression, ExpressionProblem, RowCondition};
 
 pub(crate) const EXPRESSION: &[FieldSpec] = fields![
-    "combine": AnyOf(&[Text, FINITE]), needed "what combines graders needs an expression, `combine`", "for example `combine: 0.7*quality + 0.3*policy`" => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
+    "combine": AnyOf(&[Text, FINITE]), needed "a combining grader needs an expression, `combine`", "for example `combine: 0.7*quality + 0.3*policy`" => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
 ];
 
 pub(crate) const EXAMPLE: &str = "for example `combine: 0.7*quality + 0.3*policy`";
@@ -38,7 +38,7 @@ fn parsed<T>(
     };
     // What a variable says is not shown, and what is wrong with it would show some of it.
     if field.value.style == Style::Interpolated {
-        return field.refuse(&format!("`{}` is set to what is not {what}", field.key), hint);
+        return field.refuse(&format!("`{}` is not {what}", field.key), hint);
     }
     let span = field.findings.sources().inside(field.value.span, &text, problem.at);
     field.findings.refuse(span, &problem.message, &problem.hint.unwrap_or_default())
@@ -62,5 +62,9 @@ pub(crate) fn expression(
 }
 
 fn no_names(field: Field<'_>) -> Option<Expression> {
-    field.refuse("this expression names no grader: every sample would have the same score", EXAMPLE)
+    field.refuse(
+        "this expression does not name a grader: every sample would have the same \
+                  score",
+        EXAMPLE,
+    )
 }

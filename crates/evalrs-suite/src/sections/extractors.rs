@@ -27,7 +27,7 @@ pub(crate) fn extractor(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Optio
     }
     if let Some(settings) = settings {
         let hint = format!("the options of `{name}` are under `extractor_config`");
-        settings.error_at_key("`extractor_options` is of extractors written in Python", &hint);
+        settings.error_at_key("`extractor_options` applies to extractors written in Python", &hint);
     }
     if let Some(field) = field
         && !reader.registry.extractors.contains(&name.as_str())

@@ -26,8 +26,8 @@ pub(crate) static SIMPLE: Section = Section::new(
         COMPARISON,
         fields![
             "pass_op": Choice(Op::VARIANTS) => "how a score is compared with `pass_value`";
-            "pass_threshold": ONE_SCORE => "the least score that counts as a pass here";
-            "pass_value": ONE_SCORE => "another name of `pass_threshold`";
+            "pass_threshold": ONE_SCORE => "the least score that is a pass here";
+            "pass_value": ONE_SCORE => "an alias of `pass_threshold`";
         ],
     ],
 );
@@ -53,9 +53,9 @@ pub(crate) static LOGICAL: Section = section!["a logical gate",
 /// What a gate compares, and with what.
 const COMPARISON: &[FieldSpec] = fields![
     "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
-    "aggregation": AGGREGATION => "another name of `metric`";
+    "aggregation": AGGREGATION => "an alias of `metric`";
     "op": Choice(Op::VARIANTS), needed "the gate has no `op`", "for example `op: gte` and `value: 0.8`" => "the comparison";
-    "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "what the aggregate is compared with";
+    "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "the value that the aggregate is compared with";
 ];
 
 const AGGREGATION: FieldShape = Choice(&names(&AGGREGATIONS));
@@ -101,7 +101,7 @@ pub(crate) fn gate(fields: &FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> 
     one_gate(fields.take("gate")?, names, Nesting::Top)
 }
 
-/// Where a gate stands.
+/// The place of a gate.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Nesting {
     Top,
@@ -134,7 +134,7 @@ fn one_gate(field: Field<'_>, names: GateNames<'_>, nesting: Nesting) -> Option<
             "conditions are `simple` or `logical`",
         ),
         GateKind::WeightedAverage if names.has_no_graders() => {
-            let message = "a weighted average is of graders, and a roll-up has none";
+            let message = "a weighted average needs graders, and a roll-up has none";
             field.refuse(message, "declare a metric of `kind: weighted`, and compare that")
         }
         GateKind::WeightedAverage => weighted(fields, names),
@@ -173,10 +173,17 @@ fn simple(
     if let Some(field) = pass_op.or(threshold)
         && aggregation.is_some_and(Aggregation::needs_labels)
     {
-        let hint = "what passes there is said by the `pass_threshold` of the grader";
-        field.error_at_key(&format!("`{}` is not about agreement with labels", field.key), hint);
+        let hint = "the `pass_threshold` of the grader decides what passes there";
+        field.error_at_key(
+            &format!(
+                "`{}` does not apply to agreement with \
+                                     labels",
+                field.key
+            ),
+            hint,
+        );
     } else if let (Some(pass_op), None) = (pass_op, threshold) {
-        let message = "`pass_op` does nothing without `pass_value`";
+        let message = "`pass_op` has no effect without `pass_value`";
         fields.findings.warning(pass_op.key_span, message, "");
     }
     let pass = threshold.and_then(|field| {
@@ -267,7 +274,7 @@ pub(crate) fn metric_key(
         let graders = names.graders;
         if let ([], [first, others @ ..]) = (graders, names.metrics) {
             if !others.is_empty() {
-                let message = "the gate does not say which metric it is about";
+                let message = "the gate does not name a metric";
                 owner.error_at_key(message, &format!("for example `metric_key: {first}`"));
             }
             return Some((*first).to_owned());
@@ -279,7 +286,10 @@ pub(crate) fn metric_key(
         if let [first, _, ..] = graders
             && nesting == Nesting::Top
         {
-            let message = format!("the gate names no grader: the first one, `{first}`, is taken");
+            let message = format!(
+                "the gate does not name a grader: the first one, `{first}`, is \
+                                   used"
+            );
             let hint = format!("write `metric_key: {first}`");
             owner.findings.warning(owner.key_span, &message, &hint);
         }
@@ -304,8 +314,12 @@ fn declared(fields: &FieldSet<'_>) -> Option<Aggregation> {
     let Some(field) = said.into_iter().find_map(|name| fields.take(name)) else {
         return Some(Aggregation::Declared);
     };
-    let message = format!("`{}` is of graders, and this gate names a declared metric", field.key);
-    field.refuse_at_key(&message, "say it where the metric is declared")
+    let message = format!(
+        "`{}` applies to graders, and this gate names a declared \
+                           metric",
+        field.key
+    );
+    field.refuse_at_key(&message, "set it where the metric is declared")
 }
 
 /// The kind of declared metric that is meant by `pass_at_k`, `pass@3` and the like.
@@ -379,12 +393,12 @@ fn unreachable(op: Op, value: f64, is_kappa: bool) -> Option<(Lint, String)> {
     let is_inside = (least..=1.0).contains(&value);
     let meet_all = op.holds(least, value) && op.holds(1.0, value);
     let meet_none = !op.holds(least, value) && !op.holds(1.0, value);
-    let range = if is_kappa { "kappa lies between -1 and 1" } else { "scores lie between 0 and 1" };
+    let range = if is_kappa { "kappa is between -1 and 1" } else { "scores are between 0 and 1" };
     // `gte 0` is what people write who want no more than all grades to be there.
     if meet_all && !is_inside {
-        let message = format!("{range}: every one meets this gate");
+        let message = format!("{range}: every value passes this gate");
         return Some((Lint::ThresholdAlwaysMet, message));
     }
     let never = meet_none && (op != Op::Eq || !is_inside);
-    never.then(|| (Lint::ThresholdOutOfReach, format!("{range}: none meets this gate")))
+    never.then(|| (Lint::ThresholdOutOfReach, format!("{range}: no value passes this gate")))
 }

@@ -10,22 +10,22 @@ use evalrs_model::spec::{GraderSpec, Scale};
 /// What every grader of scores has.
 pub(crate) const NAME_AND_THRESHOLD: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
-    "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
-    "only": Text => "the rows that it is for: a condition such as `'refund' in tags`; it has no grade for others";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that is a pass";
+    "only": Text => "the filter of its rows: a condition such as `'refund' in tags`; others get no grade";
 ];
 
 /// What every grader of a submission has.
 pub(crate) const SUBMISSION: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
     "extractor_config": MapOf(&Anything) => "the options of the extractor";
-    "extractor": Text, or "\"last_assistant\"" => "which part of the trajectory is graded; `file.py:name` is a function of it";
+    "extractor": Text, or "\"last_assistant\"" => "the part of the trajectory that is graded; `file.py:name` is a function that extracts it";
     "extractor_options": Mapping(&EXTRACTOR_OPTIONS) => "how an extractor written in Python runs";
-    "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
-    "ground_truth": Text => "where the reference answer stands in the row, in place of its ground truth: `row.PATH`";
-    "not": Truth, or "false" => "whether the opposite is wanted: the score becomes 1 minus it";
-    "only": Text => "the rows that it is for: a condition such as `'refund' in tags`; it has no grade for others";
-    "ground_truth_pattern": Text => "a Python pattern whose group 1 picks the reference answer out of a longer ground truth";
-    "include_subagents": Truth, or "false" => "whether messages of sub-agents are seen";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that is a pass";
+    "ground_truth": Text => "the reference answer, instead of the ground truth: `row.PATH`";
+    "not": Truth, or "false" => "whether to negate: the score becomes 1 minus it";
+    "only": Text => "the filter of its rows: a condition such as `'refund' in tags`; others get no grade";
+    "ground_truth_pattern": Text => "a Python pattern whose group 1 selects the reference answer in a longer ground truth";
+    "include_subagents": Truth, or "false" => "whether messages of sub-agents are included";
 ];
 
 #[derive(Default)]

@@ -27,7 +27,7 @@ use evalrs_base::yaml::tree::{Yaml, YamlNode};
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
 
-/// A grader, told apart by its `kind`.
+/// A grader, identified by its `kind`.
 pub(crate) const GRADER: FieldShape = AnyOf(&[
     Mapping(&TOOL),
     Mapping(&PYTHON_TOOL),
@@ -276,7 +276,7 @@ fn no_kind(name: &str, entry: Field<'_>, reader: &Reader<'_>) -> Option<WrittenK
     field.refuse_at_key(&message, meant.or(likely).as_deref().unwrap_or(otherwise))
 }
 
-/// The kind or function of ours that `said`, a name of other tools or a slip, stands for.
+/// The kind or function of ours for `said`, a name of other tools or a slip.
 fn meant(said: &str, functions: &[&str]) -> Option<String> {
     let foreign = FOREIGN.iter().find(|(theirs, _)| *theirs == said);
     let ours = foreign.map_or(said, |(_, ours)| ours);

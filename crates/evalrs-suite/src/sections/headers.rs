@@ -14,7 +14,7 @@ use evalrs_model::spec::{HeaderSpec, HeaderValue};
 pub(crate) const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 
 pub(crate) static HEADER: Section = section!["a header",
-    "env": Text, required => "the environment variable that holds it";
+    "env": Text, required => "the environment variable with its value";
 ];
 
 /// Headers that belong to the request itself.
@@ -50,7 +50,7 @@ fn check_name(entry: Field<'_>, before: &[HeaderSpec]) {
     } else if OURS.iter().any(|ours| name.eq_ignore_ascii_case(ours)) {
         entry.error_at_key(&format!("`{name}` is set by the request itself"), "");
     } else if before.iter().any(|header| name.eq_ignore_ascii_case(&header.name)) {
-        let message = format!("`{name}` is written twice: names of headers know no case");
+        let message = format!("`{name}` is written twice: header names are case-insensitive");
         entry.error_at_key(&message, "keep one");
     }
 }
@@ -80,11 +80,11 @@ fn text(entry: Field<'_>) -> Option<HeaderValue> {
         let message = format!("the header `{}` would put a secret into the suite", entry.key);
         entry.error(&message, &by_variable(&entry.key));
     } else if !text.chars().all(|c| matches!(c, ' '..='~' | '\t')) {
-        entry.error(&format!("the header `{}` can hold printable ASCII only", entry.key), "");
+        entry.error(&format!("the header `{}` can have printable ASCII only", entry.key), "");
     }
     Some(HeaderValue::Text(text.trim().to_owned()))
 }
 
 fn by_variable(name: &str) -> String {
-    format!("name the environment variable that holds it: `{name}: {{env: NAME}}`")
+    format!("name the environment variable with its value: `{name}: {{env: NAME}}`")
 }

@@ -40,7 +40,7 @@ pub(crate) fn judges(
     judges
 }
 
-/// A model or an agent that is asked, or a command that is run.
+/// A model or an agent that is called, or a command that is run.
 fn any_judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     if let Some(command) = fields.take(COMMAND) {
         return command_judge(command, fields, reader);
@@ -116,7 +116,7 @@ fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>) {
         _ => return,
     };
     let message = format!("this judge of another provider inherits `{name}` of the grader");
-    let hint = format!("say `{name}` for this judge too; `{name}: null` is its provider's own");
+    let hint = format!("set `{name}` for this judge too; `{name}: null` is its provider's default");
     grader.findings.warning(own.value.span, &message, &hint);
 }
 

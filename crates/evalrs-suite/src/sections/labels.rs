@@ -8,28 +8,28 @@ use evalrs_model::spec::{CalibrationBounds, FieldMap, LabelMeaning, LabelsSpec};
 
 /// Labels that people gave.
 pub(crate) static LABELS: Section = section!["labels",
-    "path": Text => "the file that holds them; in the rows if absent";
-    "at": Texts => "the dotted path under which a label stands in a line of the file, or in a row without one; a list is of several people, one each";
-    "for": Texts => "the graders that a label is for which names none; all if absent";
-    "fields": Mapping(&LABEL_FIELDS) => "under which dotted path each field of a label stands in a line of the file";
-    "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "what is meant by what is written: `pass`, `fail`, or a score";
-    "holdout": Number(0.01, 0.99, "between 0.01 and 0.99: a part of the labels") => "the share of labels that is held out of what is shown, to check the rest with";
+    "path": Text => "the file of labels; in the rows if absent";
+    "at": Texts => "the dotted path of a label in a line of the file, or in a row if there is no file; a list has one path for each reviewer";
+    "for": Texts => "the graders of a label that does not name any; all if absent";
+    "fields": Mapping(&LABEL_FIELDS) => "the dotted path of each field of a label in a line of the file";
+    "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "the meaning of each written value: `pass`, `fail`, or a score";
+    "holdout": Number(0.01, 0.99, "between 0.01 and 0.99: a part of the labels") => "the share of held-out labels, which are not shown and kept for the final check";
 ];
 
 /// Our names for what a line of a file of labels has.
 pub(crate) static LABEL_FIELDS: Section = section!["a label",
     "id": Text => "the sample's id";
-    "label": Text => "what the person says";
-    "grader": Text => "the grader that it is for";
-    "model": Text => "the model whose answer it is of";
-    "trial": Text => "the repetition that it is of";
-    "who": Text => "the person";
+    "label": Text => "the label";
+    "grader": Text => "its grader";
+    "model": Text => "the model of its answer";
+    "trial": Text => "the trial of its answer";
+    "who": Text => "the reviewer";
 ];
 
 /// How far judges must agree with labels.
 pub(crate) static CALIBRATION: Section = section!["a calibration",
-    "min_kappa": Number(-1.0, 1.0, "between -1 and 1") => "the least kappa between a judge and people";
-    "min_agreement": FRACTION => "the least share of verdicts in which a judge and people agree";
+    "min_kappa": Number(-1.0, 1.0, "between -1 and 1") => "the least kappa between a judge and human labels";
+    "min_agreement": FRACTION => "the least agreement between a judge and human labels";
 ];
 
 /// Reads `labels: PATH` or `labels: {path, at, for, fields, map, holdout}`, which may name these graders. Where labels of rows
@@ -50,8 +50,8 @@ pub(crate) fn labels(
     let file = fields.take("path");
     let own = fields.take("fields");
     if let (None, Some(own)) = (file, own) {
-        let hint = "where labels stand in rows is said by `dataset: {path: …, fields: {label: …}}`";
-        own.error_at_key("`fields` is about the file at `path`, and there is none", hint);
+        let hint = "set the path of labels in rows with `dataset: {path: …, fields: {label: …}}`";
+        own.error_at_key("`fields` describes the file at `path`, but there is no `path`", hint);
     }
     let mut spec = LabelsSpec {
         path: file.and_then(Field::path),
@@ -97,10 +97,9 @@ pub(crate) fn row_place(root: &YamlNode) -> Option<&YamlEntry> {
 fn at_in_file(at: Field<'_>, mut paths: Vec<String>, spec: &mut LabelsSpec) {
     let has = |name: &str| spec.fields.iter().any(|(ours, _)| ours == name);
     if has("label") {
-        twice(at, "`fields` of `labels` says where the label stands, and so does `at`");
+        twice(at, "`fields` and `at` of `labels` both set the path of the label");
     } else if paths.len() > 1 && has("who") {
-        let message =
-            "`fields` of `labels` says who gave the label of a line, and `at` names several people";
+        let message = "`fields` of `labels` names the reviewer of a line, but `at` names several";
         at.error_at_key(message, "keep one");
     } else if paths.len() > 1 {
         spec.columns = paths;
@@ -112,13 +111,13 @@ fn at_in_file(at: Field<'_>, mut paths: Vec<String>, spec: &mut LabelsSpec) {
 /// `at: PATH` without `path` is the label's path in rows.
 fn at_in_rows(at: Field<'_>, mut paths: Vec<String>, rows: &mut FieldMap) {
     if paths.len() > 1 {
-        let message = "labels of several people are read of a file, and there is no `path`";
-        at.error_at_key(message, "name the dataset as `path` too where they stand in its rows");
+        let message = "labels of several reviewers are read from a file, but there is no `path`";
+        at.error_at_key(message, "if they are in the rows of the dataset, name it as `path` too");
         return;
     }
     let Some(path) = paths.pop() else { return };
     if !rows.labels.is_empty() || rows.paths.iter().any(|(ours, _)| ours == "label") {
-        twice(at, "`fields` of `dataset` says where the label stands, and so does `at`");
+        twice(at, "`fields` of `dataset` and `at` both set the path of the label");
         return;
     }
     rows.paths.push(("label".to_owned(), path));

@@ -13,27 +13,29 @@ use evalrs_model::spec::{
 
 /// A number over all results.
 pub(crate) static METRIC: Section = section!["a metric",
-    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "for example `kind: macro` and `by: tags`" => "which number it is";
+    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "for example `kind: macro` and `by: tags`" => "the kind of number";
     "of": Text => "a grader, `GRADER.pass`, `GRADER.submission`, `labels.GRADER` or `row.PATH`; the only grader if absent";
-    "model": Text => "of which model; of all if absent";
-    "against": Texts => "what that is compared with: the same, `labels`, or `model.NAME`";
+    "model": Text => "its model; all if absent";
+    "against": Texts => "what it is compared with: one of the same names, `labels`, or \
+                         `model.NAME`";
     "by": Texts => "groups: `tags`, `model`, `sample` or `row.PATH`; several are groups of groups, the outermost first";
     "within": Text => "the number is the mean over groups of the metric in each: `row.PATH`, `tags`, `model` or `sample`";
-    "groups": MapOf(&Texts) => "group → the values of the innermost dimension that are of it";
-    "metric": Choice(&names(&INNER)), or "\"mean\"" => "what is averaged over groups";
+    "groups": MapOf(&Texts) => "group → its values of the innermost dimension";
+    "metric": Choice(&names(&INNER)), or "\"mean\"" => "the metric that is averaged over groups";
     "weight": Text => "the weight of a result in its row: `row.PATH`";
-    "class": AnyOf(&[Text, FINITE, Truth]) => "the class that precision, recall and F1 are of, or that is positive; what passes if absent";
-    "average": Choice(WrittenAverage::VARIANTS) => "over all classes: each alike, each result alike, or by their size";
-    "weights": Choice(&names(&KAPPA_WEIGHTS)), or "\"none\"" => "what a disagreement weighs in `kappa`";
-    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "what differences mean to `krippendorff_alpha`";
-    "k": Whole(1, 100_000, "a whole number of at least 1") => "trials, of `pass_at` and `pass_hat`";
+    "class": AnyOf(&[Text, FINITE, Truth]) => "the positive class, also of precision, recall and F1; passing results if absent";
+    "average": Choice(WrittenAverage::VARIANTS) => "over all classes: each equally, each result equally, or by their size";
+    "weights": Choice(&names(&KAPPA_WEIGHTS)), or "\"none\"" => "the weight of a disagreement in `kappa`";
+    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "the scale of differences for `krippendorff_alpha`";
+    "k": Whole(1, 100_000, "a whole number of at least 1") => "trials, for `pass_at` and \
+                                                               `pass_hat`";
     "bins": Whole(1, 1_000, "a whole number from 1 to 1000"), or "10" => "bins of `ece`";
-    "scale": Choice(&names(&SCALES)), or "\"unit\"" => "whether scores are told from 0 to 1, or on the scale of their grader";
-    "map": MapOf(&AnyOf(&[Text, FINITE, Truth])) => "what values of fields mean: as written → as read, such as {A: pass, B: fail}";
-    "players": Texts => "the two fields of the row that name who is compared, of `bradley_terry`; the models if absent";
-    "length": Text => "where the length of the answer stands, of `length_controlled_win_rate`; what was submitted if absent";
-    "baseline_length": Text => "where that of the baseline's stands: a number, or the text";
-    "difficulty": Text => "where the difficulty of the task stands";
+    "scale": Choice(&names(&SCALES)), or "\"unit\"" => "whether scores are shown from 0 to 1, or on the scale of their grader";
+    "map": MapOf(&AnyOf(&[Text, FINITE, Truth])) => "the meaning of field values: as written → as read, such as {A: pass, B: fail}";
+    "players": Texts => "the two fields of the row that name the players of `bradley_terry`; the models if absent";
+    "length": Text => "the length of the answer, for `length_controlled_win_rate`; that of the submission if absent";
+    "baseline_length": Text => "the length of the baseline's answer: a number, or the text";
+    "difficulty": Text => "the difficulty of the task";
 ];
 
 /// The kinds by name. What they need beside is read where they are made.

@@ -84,8 +84,7 @@ impl MetricReading<'_, '_> {
             None => match self.graders {
                 [only] => SeriesSource::Grader((*only).to_owned(), GraderValue::Any),
                 _ => {
-                    let message =
-                        format!("the metric `{}` does not say what it is `of`", self.entry.key);
+                    let message = format!("the metric `{}` has no `of`", self.entry.key);
                     let hint = "write `of: GRADER`, or `of: row.FIELD`";
                     return self.entry.refuse_at_key(&message, hint);
                 }
@@ -105,11 +104,11 @@ impl MetricReading<'_, '_> {
             Ok(series) => Some(series),
             Err(SeriesMistake::Unknown(name)) => field.unknown(&name, "grader", self.graders),
             Err(SeriesMistake::UnclearLabels) => {
-                let message = "it is not clear which grader's labels are meant";
+                let message = "the grader of the labels is not clear";
                 field.refuse(message, "write `labels.GRADER`")
             }
             Err(SeriesMistake::UnclearModel) => {
-                field.refuse("only `against` may name a model", "say `model: NAME` beside `of`")
+                field.refuse("only `against` may name a model", "set `model: NAME` beside `of`")
             }
         }
     }
@@ -158,7 +157,7 @@ impl MetricReading<'_, '_> {
     fn trials(&self) -> Option<u32> {
         let k = self.fields.whole("k");
         if k.is_none() && self.fields.take("k").is_none() {
-            return self.entry.refuse_at_key("it is not said of how many trials", "write `k: 3`");
+            return self.entry.refuse_at_key("the number of trials is missing", "write `k: 3`");
         }
         k
     }
@@ -266,7 +265,7 @@ impl MetricReading<'_, '_> {
             _ => false,
         };
         if needs {
-            let message = format!("the metric `{}` does not say what it is `against`", spec.name);
+            let message = format!("the metric `{}` has no `against`", spec.name);
             let hint = "write `against: labels`, a grader, `row.FIELD` or `model.NAME`";
             self.entry.error_at_key(&message, hint);
         }
@@ -275,7 +274,7 @@ impl MetricReading<'_, '_> {
             MetricKind::Agreement(AgreementMeasure::Alpha(_) | AgreementMeasure::Fleiss)
         );
         if spec.against.len() > 1 && !takes_several {
-            let message = format!("the metric `{}` is against one thing only", spec.name);
+            let message = format!("the metric `{}` takes one `against` only", spec.name);
             let hint = "`krippendorff_alpha` and `fleiss_kappa` take several";
             self.entry.error_at_key(&message, hint);
         }
@@ -284,7 +283,7 @@ impl MetricReading<'_, '_> {
             self.entry.error_at_key("`bradley_terry` has no mean over groups", hint);
         }
         if !spec.groups.is_empty() && (spec.by.is_empty() || spec.within) {
-            let message = "`groups` are of the values that `by` names";
+            let message = "`groups` group the values of `by`";
             self.entry.error_at_key(message, "for example `by: row.subject`");
         }
     }

@@ -1,4 +1,4 @@
-//! One model that is asked: which it is, where it is asked, and with which settings.
+//! One model that is called: its name, its endpoint, and its settings.
 //!
 //! What a model does with a setting is said by `judge::provider::effective_temperature`; the spec keeps what the suite
 //! wrote.
@@ -24,28 +24,28 @@ use evalrs_eval::judge::provider::AGENTS;
 use evalrs_eval::judge::secret_parameters;
 use evalrs_model::spec::{JudgeSpec, Patience, ReplyFormat};
 
-/// What is of one judge, and said by the grader for all of its panel.
+/// The settings of one judge that the grader sets for all of its panel.
 pub(crate) const JUDGE: &[FieldSpec] = fields![
     "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
     "model": Text, or "\"gpt-4o-mini\"" => "the judge model";
-    "base_url": Text => "where it is asked; no part of the key if `endpoint` is set";
-    "endpoint": Text => "stands for the base URL in the key";
-    "api_key_env": Text => "the environment variable that holds the key";
+    "base_url": Text => "the URL of its API; not part of the key if `endpoint` is set";
+    "endpoint": Text => "replaces the base URL in the key";
+    "api_key_env": Text => "the environment variable with the API key";
     "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
     "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")), or "0.0" => "null sends none";
     "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed";
     "max_tokens": COUNT => "the most tokens of a reply";
     "top_p": FRACTION => "nucleus sampling";
     "extra_body": MapOf(&Anything) => "further members of the request";
-    "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how the shape of the reply is asked for";
+    "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how the shape of the reply is requested";
     "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after transport failures, at most 1000";
     "timeout": Seconds, or "120.0" => "seconds one request may take, more than 0";
     "deadline": Seconds, or "900.0" => "seconds one judgment may take with retries and waits, more than 0";
     "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute";
     "max_tokens_per_minute": COUNT => "the most tokens, sent and received, in a minute";
-    "agent_file": Text => "the file of an agent that judges in place of a model: one of a Letta server, made anew for each judgment";
+    "agent_file": Text => "the file of an agent that judges instead of a model: a Letta server creates the agent for each judgment";
     "judge_tool_name": Text, or "\"submit_grade\"" => "the tool that the agent calls with its verdict";
-    "keep_agents": Truth, or "false" => "whether the agents stay at the server";
+    "keep_agents": Truth, or "false" => "whether to keep the agents on the server";
 ];
 
 /// Settings that some providers do not take.
@@ -129,10 +129,10 @@ fn check_agents(provider: Field<'_>, is_theirs: bool, fields: &FieldSet<'_>) {
         (false, true) => format!(
             "judges of the provider `{AGENTS}` are agents, and this one has no `agent_file`"
         ),
-        (true, false) => format!("a judge with an `agent_file` is of the provider `{AGENTS}`"),
+        (true, false) => format!("a judge with an `agent_file` has the provider `{AGENTS}`"),
         _ => return,
     };
-    let hint = if is_theirs { "write `agent_file: judge.af`" } else { "leave `provider` out" };
+    let hint = if is_theirs { "write `agent_file: judge.af`" } else { "remove `provider`" };
     provider.error_at_key(&message, hint);
 }
 
@@ -169,12 +169,13 @@ fn base_url(fields: &FieldSet<'_>) -> Option<String> {
     match host {
         Some(host) if host.contains('@') => {
             field.hide();
-            field.error("`base_url` holds a password", "give the key by `api_key_env: NAME`");
+            field.error("`base_url` has a password", "pass the key with `api_key_env: NAME`");
         }
         Some(_) if secret_parameters(&url).next().is_some() => {
             field.hide();
-            let hint = "give the key by `api_key_env: NAME` or `headers: {NAME: {env: VARIABLE}}`";
-            field.error("`base_url` holds a key in its parameters", hint);
+            let hint = "pass the key with `api_key_env: NAME` or `headers: {NAME: {env: \
+                        VARIABLE}}`";
+            field.error("`base_url` has a key in its parameters", hint);
         }
         Some(host) if !host.is_empty() => {}
         // A variable that is not set was reported where it stands.
@@ -189,7 +190,7 @@ fn extra_body(field: Option<Field<'_>>) -> Map<String, Value> {
     if let Some(stream) = field.and_then(|field| field.inner("stream"))
         && stream.value.value == Yaml::Bool(true)
     {
-        let hint = "leave `stream` out; `timeout` says how long a reply may take";
+        let hint = "remove `stream`; `timeout` limits the time of a reply";
         stream.error_at_key("`stream: true` never works: replies are read whole", hint);
     }
     options(field).unwrap_or_default()

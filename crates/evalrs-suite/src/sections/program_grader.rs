@@ -1,4 +1,4 @@
-//! Graders that are programs of the user: a file, or JavaScript that stands in the suite.
+//! Graders that are programs of the user: a file, or JavaScript in the suite.
 
 use serde_json::{Value, json};
 
@@ -26,14 +26,14 @@ pub(crate) static PROGRAM: Section = Section::new(
     ],
 );
 
-/// A program of the user that grades, and whose text stands in the suite.
+/// A program of the user that grades, with its text in the suite.
 pub(crate) static INLINE_PROGRAM: Section = Section::new(
     "a program grader",
     &[
         &[FieldSpec::kind(&["program"], "a program of yours")],
         SUBMISSION,
         fields![
-            "javascript": Text, required => "an expression of JavaScript, or the body of a function with `return`, in place of a file";
+            "javascript": Text, required => "a JavaScript expression, or the body of a function with `return`, instead of a file";
         ],
         PROGRAM_SETTINGS,
     ],
@@ -104,7 +104,7 @@ pub(crate) fn file(field: Field<'_>) -> Option<ProgramSpec> {
             return python(field, &text, Role::Grade);
         }
         if Language::of_file(file) == Language::JavaScript {
-            let message = "what is called in a module is always its `grade`";
+            let message = "evalrs always calls `grade` of a module";
             return field.refuse(message, &format!("write `path: {file}`"));
         }
     }

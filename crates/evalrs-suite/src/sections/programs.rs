@@ -20,9 +20,9 @@ use evalrs_model::spec::{ProgramSpec, Repeat, SampleMember};
 
 /// How a program runs.
 pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
-    "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path";
+    "runtime": Text => "its runtime: a name such as `python3.12` or `bun`, or a path";
     "inputs": Texts => "files, folders and patterns that the program reads: when they change, it runs again";
-    "sees": SEES => "what it is handed of the sample besides what every program is, such as `[row, model]`, or `all`: when that changes, it runs again";
+    "sees": SEES => "further parts of the sample that it receives, such as `[row, model]`, or `all`: when they change, it runs again";
     "cwd": Text => "the folder it runs in; the suite's if absent";
     "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
     "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
@@ -31,17 +31,17 @@ pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
     "timeout": Seconds, or "60" => "seconds one call may take";
 ];
 
-/// What of a sample a program is handed.
+/// The parts of a sample that a program gets.
 const SEES: FieldShape =
     AnyOf(&[Choice(&[ALL_MEMBERS]), Choice(MEMBERS), ListOf(&Choice(MEMBERS))]);
 
 /// The word for all of [`MEMBERS`].
 pub(crate) const ALL_MEMBERS: &str = "all";
 
-/// The names of what a program may be handed.
+/// The names of the parts that a program may get.
 pub(crate) const MEMBERS: &[&str] = SampleMember::VARIANTS;
 
-/// Reads what the program is handed of the sample besides what every program is.
+/// Reads which further parts of the sample the program gets.
 pub(crate) fn with_sight(spec: Option<ProgramSpec>, fields: &FieldSet<'_>) -> Option<ProgramSpec> {
     let sees = fields.take("sees").map_or_else(Vec::new, members);
     let mut spec = spec?;
@@ -182,7 +182,7 @@ fn repeat(fields: &FieldSet<'_>) -> Repeat {
         Yaml::Bool(true) => false,
         value => {
             let hint = match value {
-                Yaml::Bool(false) => "a program that gives different results has `cache: false`",
+                Yaml::Bool(false) => "a program whose results vary needs `cache: false`",
                 _ => "write `deterministic: check` to run it twice for some samples",
             };
             field.error("`deterministic` must be `true` or `check`", hint);
@@ -192,7 +192,7 @@ fn repeat(fields: &FieldSet<'_>) -> Repeat {
     match (is_kept, is_checked) {
         (false, true) => {
             if let Some(field) = deterministic {
-                let message = "a program with `cache: false` is run anew every time: there is nothing to check";
+                let message = "a program with `cache: false` runs every time: nothing to check";
                 field.error_at_key(message, "keep one");
             }
             Repeat::Always

@@ -22,7 +22,7 @@ use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role
 pub(crate) static COMBINATION: Section = Section::new(
     "a combining grader",
     &[
-        &[FieldSpec::kind(&["combine"], "one score of those of other graders")],
+        &[FieldSpec::kind(&["combine"], "one score, combined from other graders")],
         NAME_AND_THRESHOLD,
         EXPRESSION,
     ],
@@ -103,7 +103,7 @@ pub(crate) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
     };
     if kind == RewardKind::Metric {
         if has_gate {
-            let hint = "a `reward` of `kind: combine` or `custom` may stand beside a `gate`";
+            let hint = "only a `reward` of `kind: combine` or `custom` can be used with a `gate`";
             field.error_at_key("a suite has a `gate` or a `reward`, not both", hint);
         }
         let names: Vec<&str> = graders.names.iter().map(String::as_str).collect();
@@ -140,7 +140,7 @@ fn reward_kind(field: Field<'_>, inner: &FieldSet<'_>) -> Option<RewardKind> {
 /// Adds the grader `reward`; its name is known even if it is wrong.
 pub(crate) fn add(field: Field<'_>, spec: Option<GraderSpec>, graders: &mut Graders) {
     if graders.names.iter().any(|name| name == REWARD) {
-        let message = "a grader is called `reward` already, and so is what this section makes";
+        let message = "a grader is already named `reward`, the name of this section's score";
         field.error_at_key(message, "give the grader another name");
         return;
     }
@@ -225,8 +225,8 @@ pub(crate) fn check_names(graders: &Graders, findings: &Findings) {
             let at = Field { entry: &entry, findings };
             let is_shown = field.value.style != Style::Interpolated;
             if is_shown && is_reward(name) {
-                let message = format!("`{name}` is itself made of other scores");
-                at.error(&message, "name the graders that it is made of");
+                let message = format!("`{name}` is itself combined from other scores");
+                at.error(&message, "name the graders that it combines");
             } else if let Some(longer) =
                 known.iter().find(|known| is_shown && continues(known, name))
             {

@@ -1,4 +1,4 @@
-//! The fields only rubric graders have: what is asked, and how the answers become one score.
+//! The fields only rubric graders have: the prompt, and how the answers become one score.
 //!
 //! A rubric file is read here because its text is part of the suite. The judges are read by [`super::judges`].
 
@@ -21,32 +21,32 @@ use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::template::{PAIR_NAMES, names, open_names};
 use evalrs_model::spec::{CompareTo, JudgeSpec, Lint, RubricSpec};
 
-/// A grader that asks judges.
+/// A grader with judges.
 pub(crate) static RUBRIC: Section = Section::new(
     "a rubric grader",
     &[
         fields![
             "kind": Choice(&["rubric", "model_judge", "letta_judge"]), required => "a judge grades by a rubric";
             "prompt": Text => "the rubric";
-            "prompt_path": Text => "a file that holds the rubric; its front matter may set model, scale and pass_threshold";
+            "prompt_path": Text => "the file of the rubric; its front matter may set model, scale and pass_threshold";
         ],
         SUBMISSION,
         fields![
-            "panel": ListOf(&Mapping(&PANELLIST)) => "several judges: settings over those of the grader";
+            "panel": ListOf(&Mapping(&PANELLIST)) => "several judges: each overrides settings of the grader";
         ],
         JUDGE,
         COMMAND_JUDGE,
         fields![
-            "compare_to": AnyOf(&[Text, Mapping(&COMPARE_TO)]) => "what submissions are compared with: a field of the row, or the record of a run";
+            "compare_to": AnyOf(&[Text, Mapping(&COMPARE_TO)]) => "the other submission of a comparison: a field of the row, or the record of a run";
             "rubric_vars": Texts => "variables every row must have";
-            "combine": COMBINE, or "\"median\"" => "how votes become one score";
+            "combine": COMBINE, or "\"median\"" => "how votes are combined into one score";
             "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or {n, combine}";
             "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "further votes by each judge on submissions below the pass threshold";
             "scale": Mapping(&SCALE) => "the judge's range: {min, max}";
-            "fence": Truth, or "true" => "whether texts that are put into the rubric stand between tags";
-            "unfenced": Texts => "placeholders whose texts stand without tags: input, submission, ground_truth, row, or a name";
-            "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
-            "allow_unknown": Truth, or "false" => "whether names in braces that stand for nothing are sent as they are";
+            "fence": Truth, or "true" => "whether texts put into the rubric are fenced by tags";
+            "unfenced": Texts => "placeholders whose texts have no tags: input, submission, ground_truth, row, or a name";
+            "allow": ALLOW => "warnings of this rubric to suppress, by name";
+            "allow_unknown": Truth, or "false" => "whether unknown names in braces are sent as they are";
         ],
     ],
 );
@@ -71,7 +71,7 @@ pub(crate) fn rubric(
         && judges.iter().any(|judge| judge.agent.is_some())
     {
         let message = "a judge that is an agent cannot compare: its tool takes a score";
-        field.error_at_key(message, "leave `compare_to` out, or ask a model");
+        field.error_at_key(message, "remove `compare_to`, or use a model as judge");
     }
     let rubric_vars = fields.texts("rubric_vars");
     let mut allow = fields.take("allow").map(allowed).unwrap_or_default();
@@ -212,7 +212,7 @@ fn unfenced(text: Option<&RubricText>, fields: &FieldSet<'_>) -> Vec<String> {
     for name in &taken {
         if !known.contains(&name.as_str()) {
             let message = format!("`unfenced` names `{name}`, and the rubric has no `{{{name}}}`");
-            field.error(&message, &format!("there are `{}`", known.join("`, `")));
+            field.error(&message, &format!("known: `{}`", known.join("`, `")));
         }
     }
     taken

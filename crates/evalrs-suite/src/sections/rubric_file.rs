@@ -29,7 +29,7 @@ pub(crate) static FRONT_MATTER: Section = Section::new(
     "the front matter of a rubric",
     &[
         fields![
-            "include": Texts => "files whose texts come before its own";
+            "include": Texts => "files whose texts are put before its own";
         ],
         FRONT_SETTINGS,
     ],
@@ -39,11 +39,11 @@ pub(crate) static FRONT_MATTER: Section = Section::new(
 pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "model": Text => "the judge model";
     "scale": Mapping(&SCALE) => "the judge's range";
-    "fence": Truth => "whether texts that are put into it stand between tags";
-    "unfenced": Texts => "placeholders whose texts stand without tags";
-    "pass_threshold": FRACTION => "the least score that counts as a pass";
-    "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
-    "allow_unknown": Truth => "whether names in braces that stand for nothing are sent as they are";
+    "fence": Truth => "whether texts put into it are fenced by tags";
+    "unfenced": Texts => "placeholders whose texts have no tags";
+    "pass_threshold": FRACTION => "the least score that is a pass";
+    "allow": ALLOW => "warnings of this rubric to suppress, by name";
+    "allow_unknown": Truth => "whether unknown names in braces are sent as they are";
 ];
 
 /// How deep rubric files may include one another.
@@ -53,7 +53,7 @@ const MAX_DEPTH: usize = 16;
 const MAX_FILES: usize = 500;
 
 const RULE: &str =
-    "a rubric that begins with a rule has a blank line before it, or writes the rule `***`";
+    "if a rubric begins with a rule, put a blank line before it or write the rule as `***`";
 
 /// The text of a rubric, and where it is from.
 #[derive(Debug, Default)]
@@ -283,7 +283,7 @@ impl<'a> RubricLoader<'a> {
         match &node.value {
             Yaml::Str(text) if text.contains("${") => {
                 let message = "variables are replaced in suites only, not in rubric files";
-                self.findings.error(node.span, message, "say this in the suite");
+                self.findings.error(node.span, message, "write this in the suite");
             }
             Yaml::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
             _ => {}
@@ -342,7 +342,7 @@ fn with_rule(hint: Option<&str>) -> String {
     hint.map_or_else(|| RULE.to_owned(), |hint| format!("{hint} ({RULE})"))
 }
 
-/// Whether the normal path `name` stands in `folder` or below it.
+/// Whether the normal path `name` is in `folder` or below it.
 fn is_inside(folder: &str, name: &str) -> bool {
     let folder = normal(folder);
     match folder.as_str() {

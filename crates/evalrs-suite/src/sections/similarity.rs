@@ -18,17 +18,17 @@ pub(crate) static SIMILARITY: Section = Section::new(
     &[
         &[FieldSpec::kind(
             &["similarity"],
-            "the cosine of what a model makes of submission and reference",
+            "the cosine of the embeddings of submission and reference",
         )],
         SUBMISSION,
         fields![
-            "value": Text => "the reference, in place of that of the row";
-            "dimensions": COUNT => "the length of the vectors, where the model leaves a choice";
+            "value": Text => "the reference, instead of that of the row";
+            "dimensions": COUNT => "the length of the vectors, if the model supports several";
             "model": Text, or "\"text-embedding-3-small\"" => "the model that embeds";
             "provider": Choice(&["openai"]), or "\"openai\"" => "any endpoint with `/embeddings`";
-            "base_url": Text => "where it is asked; no part of the key if `endpoint` is set";
-            "endpoint": Text => "stands for the base URL in the key";
-            "api_key_env": Text => "the environment variable that holds the key";
+            "base_url": Text => "the URL of its API; not part of the key if `endpoint` is set";
+            "endpoint": Text => "replaces the base URL in the key";
+            "api_key_env": Text => "the environment variable with the API key";
             "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
             "extra_body": MapOf(&Anything) => "further members of the request";
             "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after transport failures, at most 1000";

@@ -34,40 +34,40 @@ use evalrs_model::spec::{LabelsSpec, ProgramSpec, RecordingJoin, Sandbox, Suite,
 
 pub(crate) static SUITE: Section = section!["a suite",
     "name": Text, required => "the suite's name in reports";
-    "description": Text => "a line for people";
+    "description": Text => "a one-line description";
     "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
-    "target": TARGET => "what is evaluated: recorded answers, or an agent that is run";
-    "models": AnyOf(&[Text, ListOf(&AnyOf(&[Text, Mapping(&TARGET_MODEL)]))]) => "the models that a target is run with, one result each";
-    "sandbox": SANDBOX_SHAPE => "what programs are kept from, where they say nothing themselves";
+    "target": TARGET => "the target: recorded answers, or an agent to run";
+    "models": AnyOf(&[Text, ListOf(&AnyOf(&[Text, Mapping(&TARGET_MODEL)]))]) => "the models to run the target with, one result each";
+    "sandbox": SANDBOX_SHAPE => "the sandbox of programs that do not set their own";
     "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
     "grader": GRADER => "the one grader of older suites, which is named `default`";
-    "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
-    "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "what people say of answers: a file, or a mapping";
-    "calibration": Mapping(&CALIBRATION) => "how far judges must agree with labels of people, for `--require-calibration`";
-    "metrics": MapOf(&Mapping(&METRIC)) => "name → a number over all results, beside those of graders; gates may name it";
+    "reward": REWARD_SHAPE => "one score, combined from the graders: an expression, or a mapping";
+    "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "the human labels of answers: a file, or a mapping";
+    "calibration": Mapping(&CALIBRATION) => "the least agreement of judges with human labels, for `--require-calibration`";
+    "metrics": MapOf(&Mapping(&METRIC)) => "name → a number over all results, besides those of graders; gates may name it";
     "gate": GATE => "the rule that decides the exit code";
-    "max_samples": COUNT => "only the first so many samples";
-    "num_runs": COUNT, or "1" => "trials: of recorded ones, only the first so many are taken";
-    "max_concurrent": COUNT => "actions under way at once";
-    "max_concurrent_targets": COUNT, or "4" => "conversations of the target under way at once";
+    "max_samples": COUNT => "only the first N samples";
+    "num_runs": COUNT, or "1" => "the number of trials; of recorded ones, the first N are used";
+    "max_concurrent": COUNT => "calls in flight at once";
+    "max_concurrent_targets": COUNT, or "4" => "conversations of the target in flight at once";
     "sample_tags": Texts => "only samples with one of these tags";
     "setup_script": Text => "a function of a Python file, `file.py:name`, that prepares a Letta server before the first conversation";
-    "allow": ALLOW => "warnings that are not wanted, by name";
+    "allow": ALLOW => "warnings to suppress, by name";
 ];
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
 pub(crate) const EXTENDS: &[FieldSpec] = fields![
-    "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced";
+    "extends": Text => "a base suite: mappings merge key by key, everything else is replaced";
 ];
 
-/// What came of reading a suite.
+/// The result of reading a suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SuiteReading {
     /// The suite, if there is no error and nothing is unread.
     pub suite: Option<Suite>,
     /// Every problem found. Of a reading with unread files, not yet all.
     pub diagnostics: Vec<Diagnostic>,
-    /// Every file that was asked for, in order, the suite itself first.
+    /// Every file that was needed, in order, the suite itself first.
     pub files: Vec<String>,
     /// The files that were [`evalrs_base::file_text::FileText::Unread`]: read them, then read the suite again.
     pub unread: Vec<String>,
@@ -85,7 +85,7 @@ pub struct SuiteReading {
     pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
     /// The file that each rubric is written in, by grader.
     pub rubric_files: Vec<(String, String)>,
-    /// Where what is said of each rubric is written, by grader.
+    /// The places of the settings of each rubric, by grader.
     pub rubric_places: Vec<(String, RubricPlaces)>,
 }
 
@@ -156,8 +156,8 @@ pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     if looks_like_rollup(root) {
-        let message = "this is a roll-up of suites, and not a suite";
-        let hint = "name the suites, and behind them `--rollup` and this file";
+        let message = "this is a roll-up of suites, not a suite";
+        let hint = "name the suites, then `--rollup` and this file";
         return reader.findings.refuse(root.span, message, hint);
     }
     let fields = FieldSet::new(root.entries(), &SUITE, reader.findings);
@@ -237,7 +237,7 @@ pub fn label_of(model: &str) -> String {
     format!("label.{model}")
 }
 
-/// Where a metric says its weight or its class, else where it stands.
+/// The place of a metric's weight or class, else of the metric.
 fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let metrics = root.get("metrics").map(YamlNode::entries).unwrap_or_default();
     let place = |entry: &YamlEntry| {

@@ -26,7 +26,7 @@ impl Passes<'_> {
             let grader = graders.iter().find(|grader| grader.name == *name);
             let Some(used) = grader.and_then(|grader| self.used(grader)) else { continue };
             let message = format!(
-                "`{name}` has no `pass_threshold`, so that only the full score is a pass, and {used}"
+                "`{name}` has no `pass_threshold`, so only the full score is a pass, and {used}"
             );
             let hint =
                 "write the least score that is good enough, from 0 to 1: `pass_threshold: 0.7`";
@@ -43,7 +43,7 @@ impl Passes<'_> {
         if self.gate.is_some_and(|gate| counts_passes(gate, &grader.name)) {
             Some("the gate counts passes")
         } else if rubric.confirm_fails > 0 {
-            Some("`confirm_fails` asks again for everything else")
+            Some("`confirm_fails` judges everything else again")
         } else if self.num_runs > 1 {
             Some("the passes of several runs are counted")
         } else {

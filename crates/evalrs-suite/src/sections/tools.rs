@@ -17,12 +17,13 @@ pub(crate) static PYTHON_TOOL: Section =
     Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION, PROGRAM_SETTINGS]);
 
 const TOOL_KIND: &[FieldSpec] = fields![
-    "kind": Choice(&["tool"]), required => "a deterministic function, or one of a Python file";
+    "kind": Choice(&["tool"]), required => "a deterministic function, or a function of a Python \
+                                            file";
 ];
 
 const FUNCTION: &[FieldSpec] = fields![
     "config": MapOf(&Anything) => "the options of the function";
-    "function": Text, needed "a tool grader needs a `function`", "for example `function: contains`" => "the function; `file.py:name` is one of a Python file";
+    "function": Text, needed "a tool grader needs a `function`", "for example `function: contains`" => "the function; `file.py:name` is a function of a Python file";
 ];
 
 pub(crate) fn tool(

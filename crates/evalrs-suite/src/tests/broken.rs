@@ -115,7 +115,7 @@ fn yaml_errors_say_where_and_what_to_do() {
       = help: define it above as `&name`, or quote the text
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: &a [*a]\n"), @r###"
-    error: this alias stands inside the value it stands for
+    error: this alias is inside the value it refers to
      --> suite.yaml:5:18
       |
     5 | description: &a [*a]
@@ -124,7 +124,7 @@ fn yaml_errors_say_where_and_what_to_do() {
       = help: write the value out
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: !new a\n"), @r###"
-    error: this has a `!` tag that means nothing here
+    error: this has a `!` tag that has no meaning here
      --> suite.yaml:5:19
       |
     5 | description: !new a

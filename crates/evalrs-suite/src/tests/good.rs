@@ -186,7 +186,7 @@ fn targets_are_recorded_or_need_an_agent() {
             "target: {kind: agent, agent_file: a.af, base_url: http://x, api_key: null, model_handles: [m]}",
             TargetSpec::NotRunnable {
                 kind: "agent".to_owned(),
-                why: Some("there is no file `a.af`".to_owned()),
+                why: Some("the file `a.af` does not exist".to_owned()),
             },
         ),
     ] {
@@ -421,7 +421,7 @@ fn files_that_nobody_has_read_are_asked_for() {
     assert_eq!((reading.suite, reading.diagnostics), (None, vec![]));
     assert_eq!(reading.unread, ["base.yaml"]);
     let missing = read(&Memory::default());
-    assert_eq!(missing.diagnostics[0].message, "there is no file `suite.yaml`");
+    assert_eq!(missing.diagnostics[0].message, "the file `suite.yaml` does not exist");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_target_sees_an_id_or_nothing() {
     3 | target: {kind: command, command: [sh], sees: [id, row]}
       |                                              ^^^^^^^^^
       |
-      = help: what else it is handed is in its key anyway: write `sees: [id]`
+      = help: its other inputs are in its key anyway: write `sees: [id]`
     ");
     let told_no_id = problems("kind: headless, adapter: codex, sees: [id]");
     assert!(told_no_id.contains("a headless target has no field `sees`"), "{told_no_id}");

@@ -83,7 +83,7 @@ impl Attributes {
         items.into_values().map(Self).collect()
     }
 
-    /// What stands under `name.…`, if anything does.
+    /// The value under `name.…`, if any.
     pub(super) fn inside(&self, name: &str) -> Option<Self> {
         if let Some(Value::Object(members)) = self.0.get(name) {
             return Some(Self(members.clone()));

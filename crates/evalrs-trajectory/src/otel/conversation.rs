@@ -24,7 +24,7 @@ pub(super) struct Weaver<'a> {
     messages: Vec<ModelMessages>,
     /// Of each span, whether there are messages in a request below it.
     is_told_below: Vec<bool>,
-    /// Of each agent, whether it asks models itself.
+    /// For each agent, whether it calls models itself.
     asks: Vec<bool>,
     agents: BTreeMap<AgentId, AgentConversation>,
     entries: Vec<WovenMessage>,
@@ -50,7 +50,7 @@ enum LastWord {
     Answered(ToolReturn),
 }
 
-/// What was said in the conversation of one agent so far, as places among all entries.
+/// The texts in the conversation of one agent so far, as places among all entries.
 #[derive(Default)]
 struct AgentConversation {
     texts: BTreeMap<TextKey, Vec<usize>>,
@@ -61,7 +61,7 @@ struct AgentConversation {
     open_by_name: BTreeMap<String, VecDeque<usize>>,
 }
 
-/// Who said a text, and the text without white space at its ends.
+/// The role of a text, and the text without white space at its ends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct TextKey {
     role: &'static str,
@@ -151,7 +151,7 @@ impl<'a> Weaver<'a> {
         self.messages[place].output.push(MessageBody::Other(Value::Null));
     }
 
-    /// Takes in a call of a tool: the one that a message told of, or one that nothing else tells of.
+    /// Takes in a call of a tool: the one that a message reports, or one that nothing else reports.
     pub(super) fn tool(&mut self, place: usize, span: &Span) {
         self.settle(place);
         let agent = self.agent_of(place);
@@ -334,7 +334,7 @@ impl<'a> Weaver<'a> {
         (is_tool || self.is_subagent(owner)).then_some(owner)
     }
 
-    /// Whether an agent works for a tool, or for an agent that asks models itself.
+    /// Whether an agent works for a tool, or for an agent that calls models itself.
     fn is_subagent(&self, agent: usize) -> bool {
         self.spans
             .above(agent)
@@ -353,7 +353,7 @@ fn is(spans: &SpanTree, place: usize, kind: SpanKind) -> bool {
     spans.list.get(place).is_some_and(|span| span.kind == kind)
 }
 
-/// The call that a span of a tool stands for.
+/// The call that a span of a tool represents.
 fn called(span: &Span) -> ToolCall {
     let id = ["gen_ai.tool.call.id", "tool_call.id", "tool.id"];
     let names =

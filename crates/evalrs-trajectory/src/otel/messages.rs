@@ -125,7 +125,7 @@ fn id_in(part: &Value) -> Option<String> {
     id.as_str().filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-/// A text of whoever has this role. The role may be that of a provider or of `LangChain`.
+/// A text of this role. The role may be that of a provider or of `LangChain`.
 fn text_of(role: &str, text: String, call_id: Option<String>) -> Option<MessageBody> {
     Some(match role.to_ascii_lowercase().as_str() {
         "system" | "developer" => MessageBody::System(text),

@@ -1,4 +1,4 @@
-//! Spans of OpenTelemetry: what was asked of models and tools, by the conventions for generative AI, old and new, of
+//! Spans of OpenTelemetry: calls of models and tools, by the conventions for generative AI, old and new, of
 //! `OpenInference` and of `OpenLLMetry`.
 //!
 //! Each request to a model repeats the conversation so far. So messages that were said already are found again and not
@@ -37,7 +37,7 @@ pub fn spans_in(value: &Value) -> Vec<&Value> {
     found
 }
 
-/// The exports in JSON Lines text; none if a line is no export.
+/// The exports in JSON Lines text; none if a line is not an export.
 fn lines(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let head: String = text.trim_start().chars().take(200).collect();

@@ -15,7 +15,7 @@ pub(super) struct SpanTree {
     pub list: Vec<Span>,
 }
 
-/// What a span stands for.
+/// What a span represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpanKind {
     /// A request to a model.
@@ -210,7 +210,8 @@ impl SpanEvent {
 }
 
 impl SpanKind {
-    /// What a span stands for: as `OpenInference`, OpenTelemetry or `OpenLLMetry` says it, else by what only one of them has.
+    /// What a span represents: by the attribute of `OpenInference`, OpenTelemetry or `OpenLLMetry`, else by an attribute that
+    /// only one of them has.
     fn of(attributes: &Attributes, exported: &str, events: &[SpanEvent]) -> Self {
         let said = ["openinference.span.kind", "gen_ai.operation.name", "traceloop.span.kind"];
         let said = said.iter().filter_map(|name| attributes.text(name)).chain([exported]);

@@ -18,7 +18,7 @@ const MAX_COLUMNS: usize = 70;
 /// The most conversations of the target that have a line of their own.
 const MAX_AGENTS: usize = 8;
 
-/// Draws a bar on standard error, and above it a line for each conversation of the target.
+/// Shows a bar on standard error, and above it a line for each conversation of the target.
 #[derive(Debug)]
 pub(crate) struct RunBar {
     all: MultiProgress,
@@ -60,7 +60,7 @@ impl Default for RunBar {
 }
 
 impl RunBar {
-    /// Shows what a conversation does now, and for how long it has been held.
+    /// Shows the activity of a conversation, and how long it has been running.
     fn show_agent(&mut self, who: &str, doing: Option<&str>) {
         let Some(doing) = doing else {
             if let Some(line) = self.agents.remove(who) {
@@ -91,7 +91,7 @@ impl RunBar {
         let Self { under_way, cached, used, .. } = self;
         let cost = used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
         let tokens = count(used.input + used.output, "token");
-        parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens}"));
+        parts.push(format!("{under_way} in flight, {cached} cached, {cost}{tokens}"));
         self.drawn.set_message(parts.join("; "));
     }
 }

@@ -55,7 +55,7 @@ impl<W: Write> Progress for PlainProgress<W> {
                 self.cached = *cached;
                 if self.to_ask() > 0 {
                     self.line(&format!(
-                        "{}: {} cached, {} to ask",
+                        "{}: {} cached, {} to make",
                         count(self.total, self.noun),
                         self.cached,
                         self.to_ask()
@@ -70,7 +70,7 @@ impl<W: Write> Progress for PlainProgress<W> {
                 let Self { landed, failed, under_way, .. } = *self;
                 let to_ask = self.to_ask();
                 self.line(&format!(
-                    "  {landed}/{to_ask} asked, {failed} failed, {under_way} under way"
+                    "  {landed}/{to_ask} done, {failed} failed, {under_way} in flight"
                 ));
             }
             Event::Tick => self.is_quiet = true,
@@ -89,7 +89,7 @@ impl<W: Write> Progress for PlainProgress<W> {
                 let landed = self.landed;
                 let to_ask = self.to_ask().max(1);
                 if landed * 10 / to_ask != (landed - 1) * 10 / to_ask {
-                    self.line(&format!("  {landed}/{to_ask} asked, {} failed", self.failed));
+                    self.line(&format!("  {landed}/{to_ask} done, {} failed", self.failed));
                 }
             }
         }
@@ -117,10 +117,10 @@ mod tests {
         let failure = Some("500:\n::error::gone\u{1b}[2J".to_owned());
         plain.event(&Event::Landed { failure, usage: Usage::default() });
         let expected = "\
-1 judgment: 0 cached, 1 to ask
+1 judgment: 0 cached, 1 to make
   waiting 1 s
   failed: 500: ::error::gone
-  1/1 asked, 1 failed
+  1/1 done, 1 failed
 ";
         assert_eq!(String::from_utf8_lossy(&shown), expected);
     }
@@ -143,10 +143,10 @@ mod tests {
         plain.event(&Event::Tick);
         plain.event(&Event::Tick);
         let expected = "\
-20 judgments: 0 cached, 20 to ask
-  0/20 asked, 0 failed, 2 under way
-  1/20 asked, 0 failed, 1 under way
-  2/20 asked, 0 failed
+20 judgments: 0 cached, 20 to make
+  0/20 done, 0 failed, 2 in flight
+  1/20 done, 0 failed, 1 in flight
+  2/20 done, 0 failed
 ";
         assert_eq!(String::from_utf8_lossy(&shown), expected);
     }

@@ -30,9 +30,9 @@ pub struct Overview {
     pub files: Vec<String>,
     /// What is going on.
     pub state: Activity,
-    /// What the gate says; its status is none without a gate.
+    /// The status of the gate; its status is none without a gate.
     pub gate: GateReport,
-    /// What it said before.
+    /// Its previous status.
     pub gate_before: GateReport,
     /// What became of this evaluation's judgments.
     pub actions: ActionCounts,
@@ -86,7 +86,7 @@ impl Overview {
         all
     }
 
-    /// What a key asks of the judgments that wait for the user, if there are more than that.
+    /// How many paused judgments a key makes, if there are more than that.
     pub(crate) fn next_held(&self) -> Option<NextHeld> {
         let Activity::Paused { waiting, expected } = self.state else { return None };
         let expected = expected.map(|cost| {
@@ -106,7 +106,7 @@ impl Overview {
     }
 }
 
-/// The judgments that a key asks of those that wait for the user.
+/// The paused judgments that a key makes.
 pub(crate) const NEXT_JUDGMENTS: u64 = 200;
 
 /// The next [`NEXT_JUDGMENTS`] of those that wait for the user.
@@ -129,7 +129,7 @@ pub enum Activity {
     /// Files are read, or plans are made.
     #[default]
     Planning,
-    /// Judges are asked.
+    /// Judges are called.
     Asking,
     /// The first judgments of this save are there; the rest waits for a word of the user.
     Paused {
@@ -140,7 +140,8 @@ pub enum Activity {
     },
     /// There is nothing left to do until the next save.
     Idle,
-    /// Nothing more is asked in this session, and why: the budget is used up, the store cannot be written.
+    /// No further calls are made in this session, and why: the budget is used up, the store cannot be
+    /// written.
     Stopped(String),
 }
 
@@ -158,7 +159,7 @@ pub struct ActionCounts {
     pub under_way: u64,
     /// Answered without a judgment.
     pub failed: u64,
-    /// Still to be asked.
+    /// Not made yet.
     pub waiting: u64,
     /// Sent before the save and not wanted any more: they finish and are kept.
     pub superseded: u64,
@@ -195,7 +196,7 @@ pub struct MetricRow {
     /// The means of the finished evaluations so far, the oldest first, at most [`MAX_HISTORY`].
     #[serde(skip)]
     pub history: Vec<f64>,
-    /// How far it agrees with the labels of people; none where no row has one.
+    /// How far it agrees with the human labels; none where no row has one.
     pub labels: Option<LabelAgreement>,
     /// Cases on which people differ.
     pub disputed: usize,
@@ -203,10 +204,10 @@ pub struct MetricRow {
     pub labels_since_last: Option<AgreementChange>,
     /// How it changed since the session began.
     pub labels_since_start: Option<AgreementChange>,
-    /// What people would have said of everything; none without labels, or where everything has one.
+    /// The estimated human verdict on everything; none without labels, or where everything has one.
     #[serde(skip)]
     pub people: Option<PeopleEstimate>,
-    /// What is told of labels that are held out, once the evaluation is finished; none where none are.
+    /// The reported agreement with held-out labels, once the evaluation is finished; none without any.
     pub held_out: Option<HeldOutAgreement>,
 }
 
@@ -260,7 +261,7 @@ pub struct Spending {
     pub session: Usage,
     /// Judgments sent since the session began.
     pub calls: u64,
-    /// What the judgments found in the store had used when they were asked.
+    /// The usage of the cached judgments when they were made.
     pub saved: Usage,
     /// What the session may spend.
     pub budget: Option<Cost>,
@@ -269,8 +270,8 @@ pub struct Spending {
 }
 
 impl Spending {
-    /// What the limits of the session leave where that is less than so many judgments take, which will probably cost so much, in
-    /// words: `$0.0004` or `3 judgments`.
+    /// The rest of the session's limits if it is less than this many judgments with this expected cost take, in words: `$0.0004`
+    /// or `3 judgments`.
     pub fn left(&self, waiting: u64, expected: Option<Cost>) -> Option<String> {
         let spent = self.session.cost.unwrap_or(Cost::ZERO).nanos();
         let money = self.budget.map(|most| Cost::from_nanos(most.nanos().saturating_sub(spent)));
@@ -294,7 +295,7 @@ pub struct SaveRow {
     pub files: Vec<String>,
     /// One for each grader that it had, without a history. Agreement is with the labels of now where its verdicts are kept.
     pub metrics: Vec<MetricRow>,
-    /// What the gate said; none without a gate.
+    /// The status of the gate; none without a gate.
     pub gate: Option<GateStatus>,
     /// What became of its judgments.
     pub actions: ActionCounts,

@@ -32,7 +32,7 @@ pub struct VerdictRow {
     pub now: Cell,
     /// How they differ.
     pub movement: Movement,
-    /// What a person says.
+    /// The human label.
     pub label: Option<Label>,
     /// What each person says, where some say that it passes and others that it does not.
     pub dispute: Vec<(String, Label)>,
@@ -44,7 +44,7 @@ pub struct VerdictRow {
     pub agreement: Option<AgreementMove>,
     /// Whether the user pinned it.
     pub pinned: bool,
-    /// Whether a judge is being asked.
+    /// Whether a judge call is in flight.
     pub under_way: bool,
 }
 
@@ -113,7 +113,7 @@ pub enum VerdictFilter {
     All,
 }
 
-/// What a line of the list tells of the texts of a verdict.
+/// The parts of a verdict's texts that a line of the list shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowText {
     /// The beginning of the submission in one line; where there is none, that of the input.

@@ -58,7 +58,7 @@ impl Control<'_> {
             return self.tell(&WatchEvent::Evaluated);
         }
         let newest = self.views.now.overview.save;
-        self.tell(&WatchEvent::Note(format!("there is no save {save}: the newest is {newest}")))
+        self.tell(&WatchEvent::Note(format!("no save {save}: the newest is {newest}")))
     }
 
     /// Writes the suite's files as they were in a save. That is a save as any other, once it is seen.
@@ -66,13 +66,13 @@ impl Control<'_> {
         let edits = self.views.edits_to(save);
         let name = save_name(save);
         let told = if self.views.of(save).is_none() {
-            format!("there is no save {save}")
+            format!("no save {save}")
         } else if edits.is_empty() {
-            format!("the files say what they said in {name}: nothing is written")
+            format!("the files are the same as in {name}: nothing is written")
         } else {
             let paths: Vec<&str> = edits.iter().map(|edit| edit.path.as_str()).collect();
             match self.context.write(&edits) {
-                Ok(()) => format!("written as in {name}: {}", paths.join(", ")),
+                Ok(()) => format!("reverted to {name}: {}", paths.join(", ")),
                 Err(why) => why,
             }
         };
@@ -85,7 +85,7 @@ impl Control<'_> {
         self.look_up_kept(row);
     }
 
-    /// Where a verdict of the board stands in the session.
+    /// The place of a verdict of the board in the session.
     pub fn cell(&self, row: VerdictId) -> Option<CellId> {
         let session = self.live.session();
         let place = case_index(&session.db, session.root).place(row.case)?;
@@ -93,7 +93,7 @@ impl Control<'_> {
         Some(CellId { chunk, case: place.case, grader: row.grader })
     }
 
-    /// Asks for a verdict early, if it waits.
+    /// Moves a verdict up in the queue, if it waits.
     pub(super) fn prefer(&mut self, row: VerdictId) {
         if let Some(cell) = self.cell(row) {
             self.live.prefer(cell, MARKED);

@@ -38,7 +38,8 @@ impl Control<'_> {
         self.tell(&WatchEvent::Note(written.unwrap_or_else(|why| why)))
     }
 
-    /// Asks once a save how far the verdicts agree with held-out labels: labels that are given meanwhile are no further query.
+    /// Queries once a save how far the verdicts agree with held-out labels: labels given in the meantime are not a further
+    /// query.
     pub(super) fn ask_held_out(&mut self) -> std::io::Result<()> {
         if !self.record.is_due {
             return Ok(());
@@ -88,7 +89,7 @@ fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLa
     };
     let submission = match queries::graded_texts(db, chunk, grader).get(case) {
         None | Some(Submission::Pending(_) | Submission::Unanswered(_)) => {
-            return Err("there is no answer to label yet".to_owned());
+            return Err("no answer to label yet".to_owned());
         }
         Some(submission) => answer_digest(&submission.shown()),
     };

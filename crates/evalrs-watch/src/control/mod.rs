@@ -41,7 +41,7 @@ const GRACE: Duration = Duration::from_millis(100);
 const SAVES_TO_FORGET: usize = 16;
 /// The least time between two drawings of the board.
 const FRAME: Duration = Duration::from_millis(33);
-/// Verdicts of a save that are told one by one; totals tell of the others.
+/// Verdicts of a save that are reported one by one; totals cover the others.
 const MAX_LISTED: usize = 1_000;
 
 enum LoopEvent {
@@ -55,19 +55,19 @@ enum LoopEvent {
     Nothing,
 }
 
-/// What a session came to.
+/// The result of a session.
 pub struct EndedSession {
     /// How it ended.
     pub ending: SessionEnd,
-    /// What the actions of the last save came to, grader by grader.
+    /// The result of the actions of the last save, grader by grader.
     pub tallies: Vec<(String, ActionTally)>,
-    /// What the conversations of its target came to, where that is run.
+    /// The result of the conversations of its target, where that is run.
     pub conversations: Option<ActionTally>,
     /// The actions sent since the last save.
     pub asked: Vec<ActionKey>,
     /// What was used in the session.
     pub spent: Usage,
-    /// What the judgments of the last save that were found in the store had used when they were asked.
+    /// The usage of the cached judgments of the last save when they were made.
     pub saved: Usage,
     /// What stays on the terminal, line by line.
     pub closing: Vec<String>,
@@ -88,12 +88,12 @@ pub struct Control<'a> {
     record: RecordState,
     /// The evaluation with which the session began.
     start: Option<Arc<Snapshot>>,
-    /// Judgments of a save that are asked before the user is.
+    /// Judgments of a save that are made before it pauses.
     preview: u64,
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
     told_waits: ToldWaits,
-    /// Whether other labels are compared than those of which it was told that everything is there.
+    /// Whether labels changed since everything was reported as complete.
     is_relabelled: bool,
     /// Evaluations since outcomes were forgotten.
     unforgotten: usize,
@@ -274,7 +274,7 @@ impl<'a> Control<'a> {
         SessionList::of_now(&self.views, session).movement(row)
     }
 
-    /// What the session holds is settled anew.
+    /// What the session holds is settled again.
     fn change(&mut self) {
         self.totals.changes += 1;
         self.is_dirty = true;
@@ -384,7 +384,7 @@ impl<'a> Control<'a> {
         self.tell(&WatchEvent::Evaluated)
     }
 
-    /// Tells how far it came. Returns what stays on the terminal.
+    /// Reports the progress. Returns what stays on the terminal.
     fn end(&mut self) -> std::io::Result<Vec<String>> {
         self.bring_in()?;
         self.record_now()?;

@@ -1,4 +1,4 @@
-//! What the display is told, and when it is drawn.
+//! The events that the display gets, and when it is rendered.
 
 use tokio::time::Instant;
 
@@ -12,7 +12,7 @@ use evalrs_base::price::Cost;
 use evalrs_engine::resolve::live::{ResolveProgress, ResolveState};
 
 impl Control<'_> {
-    /// Tells the display what happened, with the board as it is now.
+    /// Reports an event to the display, with the current board.
     pub fn tell(&mut self, event: &WatchEvent) -> std::io::Result<()> {
         self.fill();
         self.mark_under_way();
@@ -31,13 +31,13 @@ impl Control<'_> {
         self.context.pages().map_or(Ok(()), |pages| pages.event(event, &board))
     }
 
-    /// Tells what is waited for and was not told since the last save.
+    /// Reports waits that were not reported since the last save.
     pub(super) fn tell_waits(&mut self) -> std::io::Result<()> {
         let news = self.told_waits.news(&self.views.now.overview.waiting);
         news.into_iter().try_for_each(|wait| self.display(&WatchEvent::Waiting(wait)))
     }
 
-    /// Draws the board, if something changed since it was drawn last and it may be drawn again.
+    /// Renders the board, if something changed since the last time and it may be rendered again.
     pub fn show(&mut self) -> std::io::Result<()> {
         let now = Instant::now();
         if !self.is_dirty || now < self.next_frame || self.editor.is_some() {
@@ -113,7 +113,7 @@ impl Control<'_> {
         }
     }
 
-    /// Notes which verdicts judges are being asked for.
+    /// Notes the verdicts with judge calls in flight.
     fn mark_under_way(&mut self) {
         let db = &self.live.session().db;
         let cells = self.live.under_way().into_iter();

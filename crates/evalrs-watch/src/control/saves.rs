@@ -289,7 +289,7 @@ impl Control<'_> {
         SaveTexts::of(self.live.session(), before)
     }
 
-    /// Settles anew what the session holds.
+    /// Settles again what the session holds.
     pub fn begin(&mut self, then: Option<&Arc<Snapshot>>) {
         let session = self.live.session();
         let ranks = Ranks::new(then.cloned(), &self.views.now.before, &self.views);

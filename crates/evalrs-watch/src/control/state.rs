@@ -18,13 +18,13 @@ use evalrs_system::changed_paths::ChangedPaths;
 pub(super) enum Phase {
     /// The files were not valid yet since the session began.
     Loading,
-    /// It is not known yet what will be asked.
+    /// The calls of the save are not known yet.
     Planning,
     /// Everything is planned, and verdicts come in.
     Evaluating,
-    /// The first verdicts are there and the rest waits for the user, who was told so.
+    /// The first verdicts are there and the rest is paused, as the user has seen.
     Paused,
-    /// Everything is there that will be, and the user was told so.
+    /// Everything is complete, as the user has seen.
     Settled,
 }
 

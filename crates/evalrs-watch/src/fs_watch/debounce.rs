@@ -14,12 +14,12 @@ use evalrs_system::changed_paths::ChangedPaths;
 
 /// How long nothing more may come before a batch is over. Editors write, rename and clean up within a few milliseconds.
 pub(crate) const QUIET: Duration = Duration::from_millis(10);
-/// How long a batch may grow: whoever writes without a pause sees something happen all the same.
+/// How long a batch may grow: a program that writes without a pause must not block everything.
 pub(crate) const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
 /// How long nothing may be written to a file that is still open before it is read as it is: one that others append to may
 /// never be closed.
 pub(crate) const OPEN_QUIET: Duration = Duration::from_millis(500);
-/// How long a path is held back whose file is written all the time.
+/// How long a path is delayed whose file is written all the time.
 pub(crate) const MAX_OPEN_TIME: Duration = Duration::from_secs(10);
 /// How many paths a batch may name. With more it is cheaper to look at everything.
 pub(crate) const MAX_PATHS: usize = 10_000;
@@ -69,7 +69,7 @@ impl Debounce {
         }
     }
 
-    /// Adds a path of which `file` was closed, or stands there no more.
+    /// Adds a path of which `file` was closed, or does not exist any more.
     pub(crate) fn close(&mut self, moment: Duration, path: &str, file: &Path) {
         self.open.remove(&OpenFile { path: path.to_owned(), file: file.to_owned() });
         self.touch(moment, path);
@@ -107,7 +107,7 @@ impl Debounce {
         quiet.into_iter().chain(written).min()
     }
 
-    /// What is over by now; what is held back stays.
+    /// The complete batch by now; delayed paths stay.
     pub(crate) fn take(&mut self, moment: Duration) -> Option<ChangedPaths> {
         if self.due()? > moment {
             return None;

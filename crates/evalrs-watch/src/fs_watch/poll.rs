@@ -23,7 +23,7 @@ enum PathStamp {
     Folder(FileStamp, Vec<(OsString, Option<FileStamp>)>),
 }
 
-/// What tells one state of a file from another without reading it.
+/// Distinguishes two states of a file without reading it.
 #[derive(Debug, PartialEq, Eq)]
 struct FileStamp {
     modified: Option<SystemTime>,

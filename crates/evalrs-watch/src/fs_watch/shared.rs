@@ -1,5 +1,6 @@
-//! What the threads that hear of changes tell whoever waits for them: names of paths under a lock.
-#![expect(clippy::disallowed_methods, reason = "the clock tells when a burst is over")]
+//! The state shared by the threads that get events and the one that waits: names of paths under a
+//! lock.
+#![expect(clippy::disallowed_methods, reason = "the clock shows when a burst is over")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,10 +14,10 @@ use tokio::sync::Notify;
 use super::debounce::Debounce;
 use super::trail_index::TrailIndex;
 
-/// Whether the system tells when a file that was written is closed.
+/// Whether the system reports when a written file is closed.
 const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// What the threads that hear of changes share with whoever waits for them.
+/// Shared by the threads that get events and the one that waits.
 ///
 /// The lock is never held while notify is called: that waits for its thread, which may wait for the lock.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl SharedWatch {
         Self { start: Instant::now(), state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// A panic of a thread that held the lock leaves nothing half done.
+    /// A panic of a thread with the lock leaves nothing half done.
     pub(super) fn state(&self) -> MutexGuard<'_, SharedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// leaves no trace in time and size.
 const COARSEST: Duration = Duration::from_secs(2);
 
-/// How long a file stands still before it is reported, since somebody may be writing it.
+/// How long a file must be unchanged before it is reported, since a program may still write it.
 pub(crate) const SETTLING: Duration = Duration::from_millis(50);
 /// How long a file may be written before it is reported all the same.
 const MAX_SETTLING: Duration = Duration::from_secs(10);
@@ -39,10 +39,10 @@ struct SettlingSpan {
 }
 
 impl<S: PartialEq> Stamps<S> {
-    /// Whether `path` may have changed since that was last said: none was known, it has had another stamp for
-    /// [`SETTLING`], or the stamp is only now old enough to be relied on. So a file is not reported while it is written, but
-    /// for one that is written for [`MAX_SETTLING`]. The last is said once a change, and by the clock of this process: that
-    /// of a network drive may be another.
+    /// Whether `path` may have changed since the last report: none was known, it has had another stamp for [`SETTLING`], or
+    /// the stamp is only now old enough to be relied on. So a file is not reported while it is written, but for one that is
+    /// written for [`MAX_SETTLING`]. The last is said once a change, and by the clock of this process: that of a network
+    /// drive may be another.
     pub(crate) fn is_touched(&mut self, moment: Duration, path: &Arc<str>, stamp: S) -> bool {
         let Some(known) = self.known.get_mut(path) else {
             let seen = SeenStamp { stamp, since: Some(moment), settling: None };
@@ -61,12 +61,12 @@ impl<S: PartialEq> Stamps<S> {
         known.settling.take_if(|span| moment >= span.first + MAX_SETTLING).is_some()
     }
 
-    /// Whether nothing of a path changed that is not said yet.
+    /// Whether all changes of a path were reported.
     pub(crate) fn is_settled_at(&self, path: &Arc<str>) -> bool {
         self.known.get(path).is_none_or(|seen| seen.settling.is_none())
     }
 
-    /// Whether nothing changed that is not said yet.
+    /// Whether all changes were reported.
     pub(crate) fn is_settled(&self) -> bool {
         self.known.values().all(|seen| seen.settling.is_none())
     }

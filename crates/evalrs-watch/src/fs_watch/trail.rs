@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 /// How many links lead to a file at most; Linux follows as many.
 const MAX_LINKS: usize = 40;
 
-/// What stands at a path, without following it.
+/// The kind of file at a path, without following it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     Folder,

@@ -37,7 +37,7 @@ fn every_line() -> Vec<Value> {
         WatchEvent::Verdict(first),
         WatchEvent::Paused,
         WatchEvent::Evaluated,
-        WatchEvent::Waiting("waiting 2.0 s: a asked to (429)".to_owned()),
+        WatchEvent::Waiting("rate limited by a (429); retrying in 2.0 s".to_owned()),
         WatchEvent::Note("a note".to_owned()),
         WatchEvent::Ended,
     ] {

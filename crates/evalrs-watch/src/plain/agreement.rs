@@ -30,13 +30,13 @@ pub(super) fn headlines(overview: &Overview, width: usize) -> Vec<String> {
         let grader = cut(&metric.label, GRADER);
         if metric.disputed > 0 {
             let cases = count(metric.disputed, "case");
-            tell(format!("labels of {grader}: people differ on {cases}"), Style::new());
+            tell(format!("labels of {grader}: reviewers disagree on {cases}"), Style::new());
         }
         let Some(labels) = &metric.labels else { continue };
         tell(format!("labels of {grader}: {}", sentence(labels)), Style::new());
         if let Some(held_out) = &metric.held_out {
             let n = count(held_out.n, "label");
-            tell(format!("{INDENT}held out: {} on {n}", held_out.shown()), Style::new());
+            tell(format!("{INDENT}held-out labels: {} on {n}", held_out.shown()), Style::new());
         }
         let last = metric.labels_since_last;
         // After the first save both are the same.
@@ -57,7 +57,7 @@ fn change_sentence(change: &AgreementChange, labels: &LabelAgreement) -> (String
     let (mut told, style) = match change.by() {
         Some(by) if by > 0.0 => ("agrees more".to_owned(), GOOD),
         Some(by) if by < 0.0 => ("agrees less".to_owned(), BAD),
-        _ => ("agrees as much".to_owned(), Style::new()),
+        _ => ("agrees equally".to_owned(), Style::new()),
     };
     let _ = write!(told, ", {} → {}", percent(before.accuracy), percent(now.accuracy));
     let _ = write!(told, ", kappa {} → {}", coefficient(before.kappa), coefficient(now.kappa));
@@ -118,9 +118,9 @@ fn sentence(labels: &LabelAgreement) -> String {
     }
     if labels.stale > 0 {
         let stale = count(labels.stale, "label");
-        parts.push(format!("{stale} of earlier answers, which do not count"));
+        parts.push(format!("{stale} stale"));
     }
-    if parts.is_empty() { "no verdict has one".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "none has a verdict".to_owned() } else { parts.join(", ") }
 }
 
 /// The four ways in which two can say pass or fail.
@@ -132,7 +132,7 @@ fn confusion(grader: &str, labels: &LabelAgreement, width: usize) -> Vec<String>
     };
     let heading = |text: &str| number(text).styled(TITLE);
     let rows = [
-        vec![words(""), heading("people pass"), heading("people fail")],
+        vec![words(""), heading("label pass"), heading("label fail")],
         vec![title(&format!("{grader} passes")), cell(labels.both_pass), wrong(labels.false_pass)],
         vec![title(&format!("{grader} fails")), wrong(labels.false_fail), cell(labels.both_fail)],
     ];

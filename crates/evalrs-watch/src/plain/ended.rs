@@ -1,4 +1,4 @@
-//! What a session came to, once it ended: from its first evaluation to its last.
+//! The result of a session, once it ended: from its first evaluation to its last.
 
 use super::words::session;
 use crate::board::{Board, MetricRow, Overview, SaveRow};
@@ -87,7 +87,7 @@ fn gate_line(start: &SaveRow, gate: &GateReport) -> Option<String> {
     Some(format!("gate {}", change(start.gate.map(|_| before), now)))
 }
 
-/// `0.720 → 0.830`; what is as it was is said once.
+/// `0.720 → 0.830`; an unchanged value is written once.
 fn change(before: Option<String>, now: String) -> String {
     match before {
         Some(before) if before != now => format!("{before} → {now}"),

@@ -30,7 +30,7 @@ fn told(event: WatchEvent, board: &BoardFixture) -> String {
 fn the_start_tells_how_things_stand() {
     insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::start()), @r"
     start
-      judgments: 2 asked, 198 cached, 2 failed
+      judgments: 2 made, 198 cached, 2 failed
       spent $0.0012, 1100 tokens; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
       gate FAILED  quality avg_score >= 0.8: 0.790
       grader            mean [95 %]         pass [95 %]  errors   judged  n/a
@@ -46,7 +46,7 @@ fn the_start_tells_how_things_stand() {
 fn a_save_tells_what_moved() {
     insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::moved()), @r"
     save 3: rubric.txt, house-rules.txt
-      judgments: 100 asked, 100 cached, 4 superseded
+      judgments: 100 made, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
         judgments
       gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830
@@ -75,7 +75,7 @@ fn a_save_tells_what_moved() {
 fn a_save_may_move_nothing() {
     insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::unmoved()), @r"
     save 3: suite.yaml
-      judgments: 0 asked, 200 cached
+      judgments: 0 made, 200 cached
       spent nothing; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
       gate PASSED  quality avg_score >= 0.8: 0.830
       grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
@@ -93,16 +93,16 @@ fn what_is_held_says_how_to_go_on() {
     let story =
         [(WatchEvent::Saved, &held), (WatchEvent::Planned, &held), (WatchEvent::Paused, &held)];
     insta::assert_snapshot!(told_in(100, &story), @r"
-    save 1: rubric.txt: 1000 of 1000 judgments to ask
+    save 1: rubric.txt: 1000 of 1000 judgments to make
 
     save 1: rubric.txt
-      judgments: 20 asked, 0 cached, 980 not asked
+      judgments: 20 made, 0 cached, 980 not asked
       spent $0.0012, 1100 tokens; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
       grader            mean [95 %]  since last         pass [95 %]  errors   judged
       Is good  0.790 [0.750, 0.830]      -0.040  70.0% [60.0, 78.0]       0  20/1000
       metric              value [95 %]  since last   n  errors
       by_subject  0.800 [0.700, 0.900]      -0.010  98       2
-      1 broken, 19 unchanged, 980 not known yet
+      1 broken, 19 unchanged, 980 pending
       broken  Is good  gift-card  0.900 → 0.100  (-0.800)
           [-Right-]{+Wrong+}.
       20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), `n` for the next 200
@@ -123,23 +123,29 @@ fn the_sentence_of_what_is_held_counts_right() {
         1,
         1,
         Some(0.5),
-        "1 of 2 judgments asked; press Enter to ask the other 1 (about $0.50), or edit on",
+        "1 of 2 judgments made; press Enter to make the other 1 (about $0.50), or keep editing",
     );
     check(
         1,
         400,
         Some(0.5),
-        "1 of 401 judgments asked; press Enter to ask the other 400 (about $0.50), `n` for the next 200 (about $0.25), or edit on",
+        "1 of 401 judgments made; press Enter to make the other 400 (about $0.50), `n` for the next 200 (about $0.25), or keep editing",
     );
     check(
         0,
         201,
         None,
-        "201 judgments wait; press Enter to ask them, `n` for the next 200, or edit on",
+        "201 judgments wait; press Enter to make them, `n` for the next 200, or keep editing",
     );
-    check(0, 200, None, "200 judgments wait; press Enter to ask them, or edit on");
-    check(0, 1, None, "1 judgment waits; press Enter to ask it, or edit on");
-    check(0, 9, Some(2.0), "9 judgments wait; press Enter to ask them (about $2.00), or edit on");
+    check(0, 200, None, "200 judgments wait; press Enter to make them, or keep editing");
+    check(0, 1, None, "1 judgment waits; press Enter to make it, or keep editing");
+    check(
+        0,
+        9,
+        Some(2.0),
+        "9 judgments wait; press Enter to make them (about $2.00), or keep \
+                            editing",
+    );
 }
 
 #[test]
@@ -169,7 +175,7 @@ fn what_is_broken_shows_its_place_and_what_still_holds() {
 fn labels_of_people_are_compared() {
     insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::labelled()), @r"
     save 3: rubric.txt, house-rules.txt
-      judgments: 100 asked, 100 cached, 4 superseded
+      judgments: 100 made, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
         judgments
       labels of Is good: 97.5% of 40 verdicts agree, kappa 0.95 (0.85 to 1.00), 1 label without a
@@ -223,7 +229,7 @@ fn a_budget_that_is_used_up_is_said() {
     let story = [(WatchEvent::Evaluated, &made), (WatchEvent::Ended, &made)];
     insta::assert_snapshot!(told_in(100, &story), @r"
     save 3: suite.yaml
-      judgments: 0 asked, 150 cached, 50 not asked
+      judgments: 0 made, 150 cached, 50 not asked
       spent nothing; saved $0.12, 108900 tokens; session $0.0012 of $0.10, 2 judgments
       gate PASSED  quality avg_score >= 0.8: 0.830
       grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
@@ -231,7 +237,7 @@ fn a_budget_that_is_used_up_is_said() {
       tone                    0.950           -              100.0%       2   98/100    3            -
       metric              value [95 %]  since last   n  errors
       by_subject  0.800 [0.700, 0.900]      -0.010  98       2
-      no verdict moved: 150 unchanged, 50 not known yet
+      no verdict moved: 150 unchanged, 50 pending
       2 samples of the suite have no row
       stopped: the budget of $0.10 is used up
 
@@ -265,7 +271,7 @@ fn the_end_tells_how_far_a_session_came() {
 fn a_narrow_terminal_has_less() {
     insta::assert_snapshot!(told_in(60, &[(WatchEvent::Evaluated, &fixtures::labelled())]), @r"
     save 3: rubric.txt, house-rules.txt
-      judgments: 100 asked, 100 cached, 4 superseded
+      judgments: 100 made, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens;
         session $0.0612 of $1.00, 102 of 500 judgments
       labels of Is good: 97.5% of 40 verdicts agree, kappa
@@ -334,7 +340,7 @@ fn long_lists_end_with_how_much_more_there_is() {
     let text = told(WatchEvent::Evaluated, &made);
     assert!(
         text.contains("\n  … and 16 more\n")
-            && text.contains("\n  labels of Is good: no verdict has one\n"),
+            && text.contains("\n  labels of Is good: none has a verdict\n"),
         "{text}"
     );
     assert!(text.ends_with("\n  … and 20 more\n"), "{text}");
@@ -358,7 +364,7 @@ fn counts_read_right() {
     let table = [
         (
             one,
-            "1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 1 new, 1 unchanged, 1 not known yet, 1 not applicable",
+            "1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 1 new, 1 unchanged, 1 pending, 1 not applicable",
         ),
         (
             MovementCounts { errored: 2, answered: 3, ..MovementCounts::default() },
@@ -366,7 +372,7 @@ fn counts_read_right() {
         ),
         (
             MovementCounts { new: 2, pending: 1, ..MovementCounts::default() },
-            "no verdict moved: 2 new, 1 not known yet",
+            "no verdict moved: 2 new, 1 pending",
         ),
         (MovementCounts::default(), "no verdict moved"),
     ];
@@ -380,13 +386,13 @@ fn sentences_are_lines() {
     let mut out = Vec::new();
     let mut plain = PlainDisplay::new(&mut out, 100);
     for event in [
-        WatchEvent::Waiting("waiting 12 s: http://a asked to (429)\u{1b}[2J".to_owned()),
+        WatchEvent::Waiting("rate limited by http://a (429); retrying in 12 s\u{1b}[2J".to_owned()),
         WatchEvent::Note("labels.csv:\nno rows".to_owned()),
     ] {
         plain.event(&event, &fixtures::moved()).unwrap();
     }
     let text = strip_str(std::str::from_utf8(&out).unwrap()).to_string();
-    assert_eq!(text, "waiting 12 s: http://a asked to (429)\nlabels.csv: no rows\n");
+    assert_eq!(text, "rate limited by http://a (429); retrying in 12 s\nlabels.csv: no rows\n");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::board::Spending;
 use evalrs_base::price::Cost;
 use evalrs_base::text::{columns, count, sanitize, wrapped};
 
-/// What stands before every line of a block but the first.
+/// The indentation of every line of a block but the first.
 pub(super) const INDENT: &str = "  ";
 
 /// Text in a style, on as many lines as it takes.

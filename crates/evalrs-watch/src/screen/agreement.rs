@@ -53,7 +53,7 @@ fn headline(metric: &MetricRow, name: &str, shorter: usize, theme: Theme) -> Lin
     line
 }
 
-/// `46.7% (was 60.0%)`; what did not change is not said twice.
+/// `46.7% (was 60.0%)`; an unchanged value is not repeated.
 fn was(now: String, before: Option<String>, shorter: usize) -> String {
     match before {
         Some(before) if before != now && shorter < 2 => format!("{now} (was {before})"),

@@ -33,7 +33,7 @@ impl ChoiceKind {
 pub(super) struct MenuEntry {
     /// What is chosen by it; none lists all.
     pub value: Option<String>,
-    /// How many there are, if that is told.
+    /// How many there are, if known.
     pub count: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ impl ChoiceMenu {
         self.left().get(self.at).copied()
     }
 
-    /// Points so many entries further down, or at the last one.
+    /// Moves the selection this many entries down, or to the last one.
     pub(super) fn go(&mut self, by: isize) {
         let last = self.left().len().saturating_sub(1);
         self.at = self.at.saturating_add_signed(by).min(last);
@@ -88,7 +88,7 @@ impl ChoiceMenu {
         self.at = 0;
     }
 
-    /// Draws it in the middle of the area.
+    /// Renders it in the middle of the area.
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let theme = canvas.theme;
         let left = self.left();
@@ -111,7 +111,7 @@ impl ChoiceMenu {
         let mut lines: Text<'_> =
             lines.map(|(at, entry)| cut_line(self.line(entry, at, width, theme), width)).collect();
         if left.is_empty() {
-            lines = Text::styled("nothing holds that", theme.faint());
+            lines = Text::styled("nothing matches", theme.faint());
         }
         canvas.render(lines, inner);
         canvas.scrollbar(inner, offset, left.len());

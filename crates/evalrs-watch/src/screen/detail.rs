@@ -20,7 +20,7 @@ const KEY: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DetailPlace {
-    /// Whether the list stands beside it.
+    /// Whether the list is beside it.
     pub(super) is_beside: bool,
     /// Whether its verdict is one of the list.
     pub(super) is_listed: bool,
@@ -58,7 +58,7 @@ impl ScrolledPage for ShownDetail {
 }
 
 impl ScrolledPane<ShownDetail> {
-    /// Draws the selected verdict beside the list or below it; none is selected without a detail.
+    /// Renders the selected verdict beside the list or below it; none is selected without a detail.
     pub(super) fn draw_detail(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -133,7 +133,7 @@ fn verdict(row: &VerdictRow, theme: Theme) -> Line<'static> {
     let style = if row.label.is_some() { Style::new() } else { style };
     let mut line = Line::from(Span::styled(now, STRONG.patch(style)));
     if row.under_way {
-        line.push_span(Span::styled(", a judge is being asked", theme.accent()));
+        line.push_span(Span::styled(", judging", theme.accent()));
     }
     if let Some(before) = row.before.filter(|before| before.is_known() && *before != row.now) {
         let (sign, style) = theme.verdict(before, false);
@@ -161,14 +161,14 @@ fn words(cell: Cell) -> String {
     }
 }
 
-/// What a person says, and whether the verdict came to say the same or ceased to.
+/// The human label, and whether the verdict came to say the same or ceased to.
 fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
     if let Some(why) = row.hidden_label {
         let hidden = match why {
-            HiddenLabel::Stale => "is of an earlier answer: it does not count",
-            HiddenLabel::HeldOut => "is held out, and not shown",
+            HiddenLabel::Stale => "is stale: it is for an earlier answer",
+            HiddenLabel::HeldOut => "is held out, so it is not shown",
         };
-        return Some(Line::styled(format!("  the label of a person {hidden}"), theme.faint()));
+        return Some(Line::styled(format!("  the human label {hidden}"), theme.faint()));
     }
     let says = label(row.label?);
     let (sign, style) = match (row.disagrees, row.now.is_verdict()) {
@@ -176,7 +176,7 @@ fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
         (false, true) => ("✓", theme.good()),
         (false, false) => (" ", theme.faint()),
     };
-    let mut line = Line::styled(format!("{sign} a person says {says}"), style);
+    let mut line = Line::styled(format!("{sign} human label: {says}"), style);
     if let Some(moved) = row.agreement {
         let (_, word, style) = theme.agreement(moved);
         line.push_span(Span::styled(format!("   {word}"), STRONG.patch(style)));
@@ -192,7 +192,7 @@ fn dispute(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
     let said = row.dispute.iter().map(|(who, says)| format!("{} {}", cut(who, 24), label(*says)));
     let tie = if row.label.is_none() { ", a tie" } else { "" };
     let said = said.collect::<Vec<_>>().join(", ");
-    Some(Line::styled(format!("{DISPUTED} people differ{tie}: {said}"), theme.doubtful()))
+    Some(Line::styled(format!("{DISPUTED} reviewers disagree{tie}: {said}"), theme.doubtful()))
 }
 
 struct DetailPage {
@@ -250,7 +250,7 @@ impl DetailPage {
             ]));
         }
         if ingredients.iter().any(|row| row.is_new) {
-            self.lines.push(Line::styled("* another one than before", theme.faint()));
+            self.lines.push(Line::styled("* changed", theme.faint()));
         }
         if !is_whole && !ingredients.is_empty() {
             let all = format!("  {}: v shows all", count(ingredients.len(), "ingredient"));

@@ -13,7 +13,7 @@ use evalrs_base::text::{count, cut, grouped};
 use evalrs_metrics::gate::GateStatus;
 use evalrs_report::verdict;
 
-/// The columns of the bar of what was asked.
+/// The columns of the progress bar.
 const BAR: u64 = 20;
 
 /// The fewest columns in which the beginning of notes says something.
@@ -31,7 +31,8 @@ pub(super) struct HeaderContext<'a> {
     pub selected: Option<usize>,
 }
 
-/// Draws as many of the lines as the area has. Where labels are, agreement stands before the gate.
+/// Renders as many of the lines as the area has. Where labels are, agreement stands before the
+/// gate.
 pub(super) fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
@@ -82,7 +83,8 @@ fn title(overview: &Overview, theme: Theme) -> Line<'static> {
     title
 }
 
-/// What the gate says. Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
+/// The status of the gate. Beside agreement with people it has no colour: a rubric that passes more may be a worse
+/// one.
 fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let has_labels = overview.has_labels();
     let theme = if has_labels { theme.neutral() } else { theme };
@@ -117,9 +119,9 @@ pub(super) fn gate_status(
 /// What became of the judgments, ever shorter.
 fn actions(actions: &ActionCounts) -> [String; 3] {
     let part = |n: u64, word: &str| (n > 0).then(|| format!("{} {word}", grouped(n)));
-    let asked = Some(format!("{} asked", grouped(actions.asked)));
+    let asked = Some(format!("{} made", grouped(actions.asked)));
     let cached = Some(format!("{} cached", grouped(actions.cached)));
-    let under_way = part(actions.under_way, "under way");
+    let under_way = part(actions.under_way, "in flight");
     let failed = part(actions.failed, "failed");
     let waiting = part(actions.waiting, "waiting");
     let superseded = part(actions.superseded, "superseded");
@@ -146,7 +148,7 @@ fn spent(spent: &Spending) -> [String; 3] {
     let save = format!("{} this save · {of_budget}", used(spent.save));
     let saved = used(spent.saved);
     let long = match spent.saved.cost {
-        Some(cost) if cost.nanos() > 0 => format!("{save} · {saved} saved by the store"),
+        Some(cost) if cost.nanos() > 0 => format!("{save} · {saved} saved by the cache"),
         _ => save.clone(),
     };
     [long, save, of_budget]
@@ -156,7 +158,7 @@ fn state(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     if overview.save != overview.newest {
         let shown = save_name(overview.save);
         let newest = save_name(overview.newest);
-        let text = format!(" looking at {shown}; u goes back to {newest} ");
+        let text = format!(" showing {shown}; u returns to {newest} ");
         return Span::styled(text, theme.banner()).into();
     }
     let actions = &overview.actions;
@@ -182,7 +184,7 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let (waiting, expected) = overview.held();
     let total = overview.actions.total;
     let judged = grouped(total.saturating_sub(waiting));
-    let judged = format!("held: {judged} of {} judged; ", grouped(total));
+    let judged = format!("paused: {judged} of {} judged; ", grouped(total));
     let next = overview.next_held();
     let about = |cost: Option<Cost>| cost.map(|cost| format!("about {cost}"));
     let rest_costs = about(expected).map_or_else(String::new, |cost| format!(", {cost}"));
@@ -202,10 +204,10 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     };
     let all = [
         (&*judged, long.clone()),
-        ("held: ", long),
-        ("held: ", format!("{rest}{left}){more}")),
-        ("held: ", format!("{rest}{left})")),
-        ("held: ", "Enter: the rest".to_owned()),
+        ("paused: ", long),
+        ("paused: ", format!("{rest}{left}){more}")),
+        ("paused: ", format!("{rest}{left})")),
+        ("paused: ", "Enter: the rest".to_owned()),
     ];
     longest(all.map(line), width)
 }
@@ -222,7 +224,7 @@ fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {
     // Not before everything is there is the bar full.
     let filled = (done.saturating_mul(BAR)).checked_div(all).unwrap_or(0).min(BAR) as usize;
     Line::from_iter([
-        Span::styled(format!("asking {}/{} ", grouped(done), grouped(all)), theme.accent()),
+        Span::styled(format!("judging {}/{} ", grouped(done), grouped(all)), theme.accent()),
         Span::styled("━".repeat(filled), theme.accent()),
         Span::styled("╌".repeat(BAR as usize - filled), theme.faint()),
     ])

@@ -13,22 +13,22 @@ use evalrs_base::text::{columns, cut, enumerated, sanitize};
 /// All keys, by what they are for. An empty key is a title.
 const KEYS: &[(&str, &str)] = &[
     ("", "judgments"),
-    ("Enter", "ask what is held back"),
-    ("N", "ask 200 of it, and wait again"),
-    ("r", "ask the judgments of this verdict anew"),
-    ("p", "pin this sample: listed first, asked early"),
+    ("Enter", "resume: make the paused judgments"),
+    ("N", "judge the next 200, then pause again"),
+    ("r", "make the judgments of this verdict again"),
+    ("p", "pin this sample: listed and judged first"),
     ("e", "open the rubric in an editor"),
     ("", "saves"),
-    ("u", "look at the rubric before; again: go back"),
-    ("[ ]", "look at the save before, after"),
+    ("u", "show the previous save; again: go back"),
+    ("[ ]", "show the save before, after"),
     ("D", "what the save changed in the rubric"),
     ("s", "list all saves"),
-    ("Enter t", "in there: look at one, take it back"),
+    ("Enter t", "in the list: show a save, revert to it"),
     ("", "labels"),
-    ("y n", "a person passes, fails this answer"),
+    ("y n", "label this answer pass, fail"),
     ("0 … 9", "a score: the digit, 0 for 10, or tenths"),
-    ("!", "the top of a scale that goes by tenths"),
-    ("x", "take your label back"),
+    ("!", "the top of a scale of tenths"),
+    ("x", "remove your label"),
     ("space", "skip: the next one without a label"),
     ("L", "what to label next, and why"),
     ("", "verdicts"),
@@ -38,18 +38,18 @@ const KEYS: &[(&str, &str)] = &[
     ("m", "those that moved"),
     ("f", "those that fail"),
     ("d", "those that disagree with a label"),
-    ("P", "false passes: pass what a person fails"),
-    ("F", "false fails: fail what a person passes"),
-    ("c", "those on which people differ"),
+    ("P", "false passes: label fail, verdict pass"),
+    ("F", "false fails: label pass, verdict fail"),
+    ("c", "disputed: reviewers disagree"),
     ("E", "errors"),
     ("a", "all"),
     ("Tab ⇧Tab", "next, previous of these"),
     ("/", "search id, grader, input, submission"),
     ("t", "those of samples with a tag"),
     ("b", "those of one grader"),
-    ("Esc", "all again, whatever tag, grader, search"),
+    ("Esc", "all again: no tag, grader, search"),
     ("o", "another order: movement, score, length …"),
-    ("O", "the same order from its other end"),
+    ("O", "reverse the order"),
     ("", "detail"),
     ("J K", "a line down, up"),
     ("^D ^U", "half a page down, up"),
@@ -60,14 +60,14 @@ const KEYS: &[(&str, &str)] = &[
     ("… ·", "being judged, not judged yet"),
     ("▲ ▼", "fixed, broken: the verdict is another"),
     ("△ ▽", "raised, lowered: the score is another"),
-    ("≠", "disagrees with a person"),
-    ("⇄", "people differ"),
-    ("colours", "of what has a label: whether it agrees"),
+    ("≠", "disagrees with a human label"),
+    ("⇄", "reviewers disagree"),
+    ("colours", "with a label: whether the verdict agrees"),
     ("", ""),
     ("?", "this help"),
-    ("q", "quit; what was judged is kept"),
+    ("q", "quit; finished judgments are cached"),
     ("^C", "interrupt"),
-    ("^Z", "suspend; `fg` in the shell goes on"),
+    ("^Z", "suspend; `fg` in the shell resumes"),
     ("mouse", "wheel scrolls, click selects, ⇧drag copies"),
 ];
 
@@ -75,7 +75,8 @@ const KEYS: &[(&str, &str)] = &[
 const KEY: usize = 14;
 const WIDTH: u16 = 64;
 
-/// Draws all keys in the middle of the area, from the line `offset` on. Returns the offset that was possible.
+/// Renders all keys in the middle of the area, from the line `offset` on. Returns the offset that was
+/// possible.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, offset: usize) -> usize {
     let theme = canvas.theme;
     let line = |(key, words): &(&str, &'static str)| {
@@ -136,7 +137,7 @@ pub(super) struct HelpState {
     /// Whether only a part of what the filter lists is shown.
     pub is_narrowed: bool,
     pub(super) has_tags: bool,
-    /// Whether what a save changed in the rubric stands in place of the detail.
+    /// Whether the changes of a save in the rubric are shown instead of the detail.
     pub(super) shows_rubric: bool,
     /// Whether that has the place of the list too.
     pub(super) is_rubric_alone: bool,
@@ -214,8 +215,8 @@ pub(super) fn saves_footer(
     let is_other = selected != overview.newest;
     let all = [
         (true, 0, "q", "quit"),
-        (true, 1, "Enter", "look at it"),
-        (is_other, 1, "t", "take it back"),
+        (true, 1, "Enter", "show it"),
+        (is_other, 1, "t", "revert to it"),
         (true, 3, "s", "close"),
         (true, 6, "[ ]", "before, after"),
         (true, 4, "J K", "scroll"),

@@ -29,7 +29,8 @@ const HELP_PAGE: isize = 10;
 const MAX_SEARCH: usize = 200;
 
 impl Screen {
-    /// Takes one event of the terminal: changes what is seen, and says what the user commands, if that is more.
+    /// Takes one event of the terminal: changes what is seen, and reports what the user commands, if that is
+    /// more.
     ///
     /// Rows are those of the last drawing: what is selected is what was seen. Draw again after each.
     pub(crate) fn key(&mut self, event: &Event, board: &dyn Board) -> Option<UserCommand> {
@@ -146,13 +147,13 @@ impl Screen {
         }
     }
 
-    /// What a person says of the selected verdict. The next one without a label follows, unless a label is taken back.
+    /// The human label of the selected verdict. The next one without a label follows, unless a label is taken back.
     fn label(&mut self, label: LabelInput, board: &dyn Board) -> Option<UserCommand> {
         let row = self.list.selected()?;
         // Labels are of the answers of now.
         let overview = board.overview();
         if overview.save != overview.newest {
-            self.say("u goes back to the newest save; labels are given there");
+            self.say("u returns to the newest save; label there");
             return None;
         }
         let next = if label == LabelInput::Nothing { None } else { self.next_unlabelled(board) };
@@ -176,7 +177,7 @@ impl Screen {
             })
         });
         if next.is_none() {
-            self.say("no verdict without a label follows in this list");
+            self.say("no further verdict without a label in this list");
         }
         next
     }

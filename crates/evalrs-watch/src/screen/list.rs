@@ -26,9 +26,9 @@ pub(super) struct VerdictList {
     pub filter: Option<VerdictFilter>,
     /// What else the user chose; its filter is not used.
     pub choices: ListQuery,
-    /// Where its rows were drawn; empty while they are not.
+    /// The area of its rows; empty while they are not shown.
     pub area: Rect,
-    /// How many rows were seen when it was drawn last.
+    /// How many rows were visible when it was rendered last.
     height: usize,
     rows: Vec<VerdictId>,
     /// The selected row, and where it is in `rows`, or would be selected from there.
@@ -38,7 +38,7 @@ pub(super) struct VerdictList {
     is_listed: bool,
     /// The row that the user selected. It is selected again when it comes back.
     chosen: Option<VerdictId>,
-    /// Whether it stays selected while it is not listed: not where the user asked for another part of the list.
+    /// Whether it stays selected while it is not listed: not after the user chose another part of the list.
     keeps_chosen: bool,
     /// The keys of the graders, by their ordinals in the rows.
     graders: Vec<String>,
@@ -100,7 +100,7 @@ impl VerdictList {
         self.offset = self.offset.min(self.last_offset());
     }
 
-    /// Selects the row that is so many lines further down. From one that is not listed it goes to those around its place.
+    /// Selects the row this many lines further down. From one that is not listed it goes to those around its place.
     pub(super) fn go(&mut self, by: isize) {
         let by = if self.is_listed || by <= 0 { by } else { by - 1 };
         self.select(self.at.saturating_add_signed(by));
@@ -130,7 +130,7 @@ impl VerdictList {
         }
     }
 
-    /// Selects what stands on this line of the screen.
+    /// Selects the row on this line of the screen.
     pub(super) fn click(&mut self, y: u16) {
         let at = self.offset + usize::from(y.saturating_sub(self.area.y));
         if at < self.rows.len() {
@@ -138,7 +138,7 @@ impl VerdictList {
         }
     }
 
-    /// Shows what is so many lines further down, and leaves the selection alone.
+    /// Scrolls this many lines down, and leaves the selection alone.
     pub(super) fn scroll(&mut self, by: isize) {
         self.offset = self.offset.saturating_add_signed(by).min(self.last_offset());
     }
@@ -174,7 +174,7 @@ impl VerdictList {
         self.rows.len().saturating_sub(self.height.max(1))
     }
 
-    /// Draws the filters, the titles and the rows that fit.
+    /// Renders the filters, the titles and the rows that fit.
     pub(super) fn draw(
         &mut self,
         canvas: &mut Canvas<'_>,

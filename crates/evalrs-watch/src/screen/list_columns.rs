@@ -18,12 +18,12 @@ const SAMPLE: usize = 48;
 const MODEL: usize = 20;
 const GRADER: usize = 20;
 
-/// The fewest columns of a sample's id where verdicts could not be told apart otherwise, and the greatest rank of what tells
-/// them apart.
+/// The fewest columns of a sample's id if verdicts are otherwise ambiguous, and the greatest rank of the distinguishing
+/// columns.
 const LEAST_SAMPLE: usize = 12;
 const MAX_TELLING: u8 = 5;
 
-/// The fewest columns in which a sample's id or a model can be told from others, and those in which a text says something.
+/// The fewest columns in which a sample's id or a model is recognizable, and those in which a text is useful.
 const MIN_SAMPLE: usize = 20;
 const MIN_MODEL: usize = 10;
 const MIN_TEXT: usize = 18;
@@ -31,13 +31,13 @@ const MIN_TEXT: usize = 18;
 /// The most columns of a text.
 const TEXT: usize = 240;
 
-/// Stands before the id of a pinned sample.
+/// The sign before the id of a pinned sample.
 const PIN: &str = "★ ";
 
-/// Stands before the label of a verdict on which people differ.
+/// The sign before the label of a verdict on which reviewers disagree.
 pub(super) const DISPUTED: &str = "⇄";
 
-/// A verdict in the list, with what its line tells of its texts.
+/// A verdict in the list, with the texts that its line shows.
 #[derive(Clone, Debug)]
 pub(super) struct ListedRow {
     pub row: VerdictRow,
@@ -222,7 +222,7 @@ fn why(ListedRow { to_label, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'
 fn person(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
     let says = match row.hidden_label {
         Some(HiddenLabel::Stale) => return Span::styled("  old", theme.faint()).into(),
-        Some(HiddenLabel::HeldOut) => return Span::styled("  held", theme.faint()).into(),
+        Some(HiddenLabel::HeldOut) => return Span::styled("hidden", theme.faint()).into(),
         None => row.label.map(label).unwrap_or_default(),
     };
     let dispute = if row.dispute.is_empty() { " " } else { DISPUTED };

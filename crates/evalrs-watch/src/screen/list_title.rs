@@ -29,11 +29,11 @@ pub(super) fn more_labels(overview: &Overview) -> Option<String> {
     let people = overview.metrics.iter().find_map(|metric| metric.people)?;
     let labels = people.labels;
     let Some(rate) = people.pass_rate else {
-        return Some(format!("{labels} of {FEWEST_LABELS} drawn labels"));
+        return Some(format!("{labels} of {FEWEST_LABELS} sampled labels"));
     };
     let half = 100.0 * (rate.interval.high - rate.interval.low) / 2.0;
     let then = narrowed(half, labels, MORE);
-    Some(format!("{labels} drawn ±{half:.1} points; {MORE} more ±{then:.1}"))
+    Some(format!("{labels} sampled ±{half:.1} points; {MORE} more ±{then:.1}"))
 }
 
 /// Every filter with its key and its name, in the order of the tab key.
@@ -182,14 +182,14 @@ fn nothing_of(filter: VerdictFilter, overview: &Overview) -> &'static str {
         VerdictFilter::Moved => "nothing moved",
         VerdictFilter::Failing => "nothing fails",
         VerdictFilter::Disagreeing if has_labels => "nothing disagrees with its label",
-        VerdictFilter::FalsePass if has_labels => "nothing passes that a person fails",
-        VerdictFilter::FalseFail if has_labels => "nothing fails that a person passes",
+        VerdictFilter::FalsePass if has_labels => "no false passes",
+        VerdictFilter::FalseFail if has_labels => "no false fails",
         VerdictFilter::Disagreeing | VerdictFilter::FalsePass | VerdictFilter::FalseFail => {
             "no row has a label"
         }
-        VerdictFilter::Disputed => "there is nothing on which people differ",
-        VerdictFilter::ToLabel => "no verdict of a judge is without a label",
+        VerdictFilter::Disputed => "no disputed labels",
+        VerdictFilter::ToLabel => "every verdict of a judge has a label",
         VerdictFilter::Errors => "no errors",
-        VerdictFilter::All => "there are no verdicts",
+        VerdictFilter::All => "no verdicts",
     }
 }

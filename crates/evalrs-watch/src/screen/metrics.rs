@@ -37,7 +37,7 @@ pub(super) fn height(overview: &Overview, width: u16) -> u16 {
 /// Which graders are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MetricsTable {
-    /// Where they were drawn; empty while they are not.
+    /// Their area; empty while they are not shown.
     pub area: Rect,
     pub(super) offset: usize,
     /// The one of the selected verdict.
@@ -197,8 +197,7 @@ fn draw_confusion(canvas: &mut Canvas<'_>, area: Rect, metric: &MetricRow) {
         [says("✓ pass"), number(labels.both_pass, true), number(labels.false_pass, false)],
         [says("✗ fail"), number(labels.false_fail, false), number(labels.both_fail, true)],
     ];
-    let header =
-        [Line::styled("─ a person says ", theme.faint()), title("✓ pass"), title("✗ fail")];
+    let header = [Line::styled("─ human label ", theme.faint()), title("✓ pass"), title("✗ fail")];
     let widths = [19, 9, 9];
     let on_line = Rect { y: area.y, height: area.height, ..inner };
     let table = Table::new(rows.map(Row::new), widths).header(Row::new(header)).column_spacing(0);

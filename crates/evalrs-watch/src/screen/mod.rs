@@ -48,10 +48,10 @@ use self::theme::{STRONG, Theme};
 use super::board::{Board, Overview, VerdictFilter, VerdictId, WatchEvent};
 use super::list_query::ListQuery;
 
-/// Below this nothing useful can be drawn.
+/// Below this size nothing useful can be shown.
 const MIN_SCREEN: (u16, u16) = (30, 6);
 
-/// From this width on the detail stands beside the list, below it under it.
+/// From this width on the detail is beside the list, below it under it.
 const WIDE_FROM: u16 = 120;
 
 /// Below this list and detail have no room for both.
@@ -75,9 +75,9 @@ enum InputMode {
     },
     /// One of a menu is chosen.
     Choose,
-    /// Saves are listed in place of verdicts.
+    /// Saves are listed instead of verdicts.
     Saves,
-    /// The user is asked whether to take this save back.
+    /// The user must confirm that this save is reverted.
     TakeBack(u32),
 }
 
@@ -94,9 +94,9 @@ pub(crate) struct Screen {
     sent: ScrolledPane<SentText>,
     saves: SavesList,
     rubric: ScrolledPane<RubricPage>,
-    /// Whether what a save changed in the rubric stands in place of the detail.
+    /// Whether the changes of a save in the rubric are shown instead of the detail.
     shows_rubric: bool,
-    /// Whether list and detail were drawn side by side.
+    /// Whether list and detail are side by side.
     is_beside: bool,
     metrics: MetricsTable,
     /// What is chosen from, or was last.
@@ -141,7 +141,7 @@ impl Screen {
         }
     }
 
-    /// Draws everything. The board is asked for the rows that are seen, and for one detail.
+    /// Renders everything. The board is asked for the rows that are seen, and for one detail.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, board: &dyn Board) {
         let area = frame.area();
         let canvas = &mut Canvas { buffer: frame.buffer_mut(), theme: self.theme };
@@ -227,14 +227,15 @@ impl Screen {
         }
     }
 
-    /// Draws what judges were sent about the selected verdict. It is known of the newest evaluation.
+    /// Renders the requests to judges about the selected verdict. It is known of the newest
+    /// evaluation.
     fn draw_sent(&mut self, canvas: &mut Canvas<'_>, body: Rect, board: &dyn Board) {
         let overview = board.overview();
         let Some(row) = self.list.selected().and_then(|id| board.row(id)) else { return };
         let text = if overview.save == overview.newest {
             board.sent(row.id)
         } else {
-            Some("u goes back to the newest save; what was sent is shown there")
+            Some("u returns to the newest save; requests are shown there")
         };
         self.sent.draw_sent(canvas, body, &row, text);
     }
@@ -257,7 +258,7 @@ impl Screen {
         matches!(self.mode, InputMode::Saves | InputMode::TakeBack(_))
     }
 
-    /// Whether what a save changed in the rubric has the place of the list too: there is no room for both.
+    /// Whether the changes of a save in the rubric also replace the list: there is no room for both.
     fn is_rubric_alone(&self) -> bool {
         self.shows_rubric && self.view == DetailView::WithList && !self.is_beside
     }
@@ -288,7 +289,7 @@ impl Screen {
     }
 }
 
-/// Draws what is wrong, if anything is, and returns the area that is left.
+/// Renders the problems, if any, and returns the area that is left.
 fn draw_problems(canvas: &mut Canvas<'_>, body: Rect, overview: &Overview) -> Rect {
     if overview.problems.is_empty() {
         return body;
@@ -326,7 +327,7 @@ fn areas(area: Rect, overview: &Overview) -> [Rect; 5] {
     .areas(area)
 }
 
-/// The areas of a list and of what stands beside it or below it, where the list has so many lines; nothing of that where
+/// The areas of a list and of the part beside it or below it, where the list has this many lines; no such part where
 /// there is no room for both.
 fn split(body: Rect, height: u16) -> [Rect; 2] {
     if body.width >= WIDE_FROM {

@@ -1,4 +1,5 @@
-//! What every part of the screen is drawn with: harmless text, lines with two ends, panels, tables, scroll bars.
+//! The building blocks of every part of the screen: harmless text, lines with two ends, panels, tables, scroll
+//! bars.
 //!
 //! Text of others becomes part of the screen through [`span`], [`cut_line`] or [`flowed`]. ratatui keeps what is drawn
 //! within its area, and leaves control characters out.
@@ -17,7 +18,7 @@ use super::theme::Theme;
 use evalrs_base::text::flow::flow;
 use evalrs_base::text::{columns, cut, sanitize, whole_words};
 
-/// The columns around what stands in a cell.
+/// The columns around the content of a cell.
 const PADDING: usize = 2;
 
 /// Harmless text in a style.
@@ -57,7 +58,7 @@ pub(super) fn flowed(text: &[(String, Style)], width: usize) -> Vec<Line<'static
     flow(text, width).into_iter().map(|line| line.into_iter().map(styled).collect()).collect()
 }
 
-/// What is drawn on, and how.
+/// The buffer and the theme.
 pub(super) struct Canvas<'a> {
     pub buffer: &'a mut Buffer,
     pub theme: Theme,
@@ -68,8 +69,8 @@ impl Canvas<'_> {
         widget.render(area, self.buffer);
     }
 
-    /// Draws `left` at the left of a line and the first of `rights` that fits beside it at the right. If none does, the
-    /// last is drawn as long as it takes no more than half of the line, and the left one is cut.
+    /// Renders `left` at the left of a line and the first of `rights` that fits beside it at the right. If none does,
+    /// the last is drawn as long as it takes no more than half of the line, and the left one is cut.
     pub(super) fn sides(&mut self, area: Rect, left: Line<'static>, rights: &[Line<'static>]) {
         let room = usize::from(area.width);
         let fits = |right: &&Line<'_>| left.width() + 3 + right.width() <= room;
@@ -82,8 +83,8 @@ impl Canvas<'_> {
         self.render(cut_between_words(left, room_left), area);
     }
 
-    /// Draws which part of something long is seen, from the line `offset` on, into the last column of its area; nothing if
-    /// all of it is.
+    /// Renders a scroll bar for something long, from the line `offset` on, into the last column of its area; nothing if
+    /// all of it is visible.
     pub(super) fn scrollbar(&mut self, area: Rect, offset: usize, total: usize) {
         let height = usize::from(area.height);
         if total > height {
@@ -100,13 +101,13 @@ impl Canvas<'_> {
         }
     }
 
-    /// Draws a table, of which the line `selected` is marked.
+    /// Renders a table, of which the line `selected` is marked.
     pub(super) fn table(&mut self, table: Table<'static>, area: Rect, selected: Option<usize>) {
         let mut state = TableState::new().with_selected(selected);
         StatefulWidget::render(table, area, self.buffer, &mut state);
     }
 
-    /// Draws a block at `place`, over whatever is there, and returns the area in it.
+    /// Renders a block at `place`, over other content, and returns the area in it.
     pub(super) fn over(&mut self, place: Rect, block: Block<'_>) -> Rect {
         let inner = block.inner(place);
         self.render(Clear, place);
@@ -129,7 +130,7 @@ pub(super) fn middle(area: Rect, width: u16, height: u16) -> Rect {
     )
 }
 
-/// A panel of `width` columns: below a line with a title at either end, and beside a line if it stands beside something.
+/// A panel of `width` columns: below a line with a title at either end, and beside a line if it is beside something.
 pub(super) fn panel(
     width: u16,
     is_beside: bool,
@@ -195,7 +196,7 @@ impl<R> TableColumn<R> {
         self.width + PADDING
     }
 
-    /// The same, left out before so many others.
+    /// The same, left out before this many others.
     pub(super) fn after(self, ranks: u8) -> Self {
         Self { rank: if self.rank == 0 { 0 } else { self.rank + ranks }, ..self }
     }
@@ -234,7 +235,7 @@ pub(super) fn titles<R>(columns: &[TableColumn<R>], theme: Theme) -> Row<'static
     titles.collect::<Row<'_>>().style(theme.faint())
 }
 
-/// The table of these rows, in which `mark` stands before the selected one.
+/// The table of these rows, with `mark` before the selected one.
 pub(super) fn table<R>(
     columns: &[TableColumn<R>],
     rows: impl Iterator<Item = Row<'static>>,

@@ -83,7 +83,7 @@ fn push_hanging(lines: &mut Vec<Line<'static>>, line: &str, style: Style, width:
     }
 }
 
-/// A source line in what stands before its bar, that included, and what stands after it.
+/// A source line in two parts: up to and including its bar, and after it.
 fn gutter(line: &str) -> Option<(&str, &str)> {
     let at = line.find('|')?;
     let mut before = line[..at].chars();

@@ -1,4 +1,4 @@
-//! What a save changed in the text of rubrics, as judges are asked by them.
+//! The changes of a save in the text of rubrics, as judges get them.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -22,7 +22,7 @@ impl Screen {
         let Some(save) = save else {
             let is_start = overview.save == 0;
             self.say(if is_start {
-                "no save is before the start"
+                "the start is the first save"
             } else {
                 "this is the newest save"
             });
@@ -72,7 +72,7 @@ impl Screen {
         let save = self.saves.selected;
         if board.files_to_take_back(save).is_empty() {
             let name = save_name(save);
-            self.message = Some(format!("suite and rubrics say what they said in {name}"));
+            self.message = Some(format!("suite and rubrics are the same as in {name}"));
         } else {
             self.mode = InputMode::TakeBack(save);
         }
@@ -91,7 +91,7 @@ impl Screen {
         None
     }
 
-    /// Shows what the save changed in the rubric in place of the detail, or the detail again.
+    /// Shows the changes of the save in the rubric instead of the detail, or the detail again.
     pub(super) fn toggle_rubric(&mut self) {
         self.shows_rubric = !self.shows_rubric;
         self.view = DetailView::WithList;

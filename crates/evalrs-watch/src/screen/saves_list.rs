@@ -18,7 +18,7 @@ const FILES: usize = 60;
 /// What is listed, and what of it is seen.
 #[derive(Debug, Default)]
 pub(super) struct SavesList {
-    /// Where its rows were drawn; empty while they are not.
+    /// The area of its rows; empty while they are not shown.
     pub area: Rect,
     pub selected: u32,
     /// The grader whose numbers are shown.
@@ -45,7 +45,7 @@ impl SavesList {
         self.offset = 0;
     }
 
-    /// Selects the save that is so many lines further down.
+    /// Selects the save this many lines further down.
     pub(super) fn go(&mut self, by: isize) {
         // The newest is the first one.
         let at = (self.newest - self.selected.min(self.newest)) as usize;
@@ -53,7 +53,7 @@ impl SavesList {
         self.selected = self.newest - to as u32;
     }
 
-    /// Selects what stands on this line of the screen.
+    /// Selects the row on this line of the screen.
     pub(super) fn click(&mut self, y: u16) {
         let at = self.offset + usize::from(y.saturating_sub(self.area.y));
         if let Some(save) = u32::try_from(at).ok().and_then(|at| self.newest.checked_sub(at)) {
@@ -66,7 +66,7 @@ impl SavesList {
         isize::try_from(self.area.height).unwrap_or(1).max(1)
     }
 
-    /// Draws the titles and the saves that fit.
+    /// Renders the titles and the saves that fit.
     pub(super) fn draw(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -170,7 +170,7 @@ fn columns<'a>(has_labels: bool) -> Vec<TableColumn<SaveLine<'a>>> {
     }));
     all.push(TableColumn::text("gate", 11, 11, 6, gate));
     all.push(TableColumn::number("judged", 9, 8, judged));
-    all.push(TableColumn::number("asked", 6, 10, |line, _, theme| {
+    all.push(TableColumn::number("made", 6, 10, |line, _, theme| {
         Span::styled(grouped(line.save.actions.asked), theme.faint()).into()
     }));
     all.push(TableColumn::number("spent", 8, 9, |line, width, theme| {
@@ -188,7 +188,7 @@ fn number(line: &SaveLine<'_>, _: usize, theme: Theme) -> Line<'static> {
     Span::styled(name, style).into()
 }
 
-/// What the gate said: in colour where there is no agreement with people to go by.
+/// The status of the gate: in colour where there is no agreement with labels to show.
 fn gate(line: &SaveLine<'_>, width: usize, theme: Theme) -> Line<'static> {
     let theme = if line.labels().is_some() { theme.neutral() } else { theme };
     let (sign, word, style) = gate_status(line.save.gate, theme);

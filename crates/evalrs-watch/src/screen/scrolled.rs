@@ -30,7 +30,7 @@ impl<P> Default for ScrolledPane<P> {
 }
 
 impl<P: ScrolledPage> ScrolledPane<P> {
-    /// Draws a panel and as many lines of a page as fit; without a page the panel alone.
+    /// Renders a panel and as many lines of a page as fit; without a page the panel alone.
     pub(super) fn draw(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -59,14 +59,14 @@ impl<P: ScrolledPage> ScrolledPane<P> {
 
 #[derive(Debug, Default)]
 pub(crate) struct ScrolledLines {
-    /// Where they were drawn; empty while they are not.
+    /// Their area; empty while they are not shown.
     pub area: Rect,
     offset: usize,
     lines: Vec<Line<'static>>,
 }
 
 impl ScrolledLines {
-    /// Shows what is so many lines further down.
+    /// Scrolls this many lines down.
     pub(super) fn scroll(&mut self, by: isize) {
         self.offset = self.offset.saturating_add_signed(by).min(self.last_offset());
     }

@@ -34,7 +34,7 @@ impl ScrolledPage for SentText {
 }
 
 impl ScrolledPane<SentText> {
-    /// Draws the `text` that was sent; without one that it is being loaded.
+    /// Renders the `text` of the request; without one a note that it is loading.
     pub(super) fn draw_sent(
         &mut self,
         canvas: &mut Canvas<'_>,

@@ -1,4 +1,4 @@
-//! The terminal around the `Screen`: taken over, drawn on, given back whatever happens.
+//! The terminal around the `Screen`: taken over, rendered, and restored in any case.
 //!
 //! The only file of the display with effects. The terminal is given back when the value is dropped, before an editor
 //! starts in it, and before the message of a panic is written.
@@ -35,7 +35,7 @@ pub struct ScreenDisplay {
     drawn: TerminalBackend,
     /// None while another program reads the keys.
     events: Option<EventStream>,
-    /// Whether another program may have written on the terminal, so that what is blank has to be drawn too.
+    /// Whether another program may have written on the terminal, so that blank cells must be rendered too.
     is_foreign: bool,
 }
 
@@ -57,7 +57,7 @@ impl ScreenDisplay {
         events.next().await.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
     }
 
-    /// See `Screen::key`; what it changed is drawn at once.
+    /// See `Screen::key`; its changes are rendered at once.
     pub fn key(&mut self, event: &Event, board: &dyn Board) -> io::Result<Option<UserCommand>> {
         // Terminals tell of every column that a mouse passes.
         if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
@@ -86,7 +86,7 @@ impl ScreenDisplay {
         give_back()
     }
 
-    /// Takes the terminal over again, and draws everything anew.
+    /// Takes the terminal over again, and renders everything again.
     pub fn resume(&mut self, board: &dyn Board) -> io::Result<()> {
         self.take_over()?;
         self.refresh(board)
@@ -129,7 +129,7 @@ impl Display for ScreenDisplay {
         }
     }
 
-    /// Draws in one go on terminals that know how to. Does nothing while suspended.
+    /// Renders in one go on terminals that support it. Does nothing while suspended.
     fn refresh(&mut self, board: &dyn Board) -> io::Result<()> {
         if self.events.is_none() {
             return Ok(());

@@ -134,7 +134,7 @@ fn broken() -> WatchFixture {
 #[test]
 fn a_wide_screen_shows_list_and_detail_side_by_side() {
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @"
-     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
      idle, waiting for a save
 
@@ -166,7 +166,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │                                                             ▐
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
                                                                                  │ * system       You judge answers of a support desk. Be str… ▐
-                                                                                 │ * another one than before
+                                                                                 │ * another verdict than before
      q quit  L to label  f failing  a all  / search  b grader  o order  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
@@ -310,11 +310,11 @@ fn labels_are_compared() {
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "d");
     insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @"
-     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
      helpful ▼ agrees less 93.3%  kappa 0.83  false passes 18 (+16)  false fails 22 (-4)  on 600 of 606 labels              40 asked · 1 failed
      idle, waiting for a save                                                           gate ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842
 
-    ─ grader ────── agrees  since last  since start  kappa  since last  false passes  false fails ─ mean ─┬─ a person says ──── ✓ pass ─ ✗ fail
+    ─ grader ────── agrees  since last  since start  kappa  since last  false passes  false fails ─ mean ─┬─ human label ──── ✓ pass ─ ✗ fail
     ▸ helpful        93.3%      ▼ -2.0       ▲ +1.7   0.83     ▼ -0.06      18 (+16)      22 (-4)  0.842  │  helpful ✓ pass        412       18
       grounded in…       -           -            -      -           -             -            -  0.913  │  helpful ✗ fail         22      148
       by_subject         -           -            -      -           -             -            -  0.800  │  kappa 0.83 (0.78 to 0.88) of 600
@@ -356,7 +356,7 @@ fn what_is_asked_is_counted() {
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ");
     insta::assert_snapshot!(shown(&mut screen(), &asking(), WIDE).lines().take(4).collect::<Vec<_>>().join("\n"), @r#"
-    support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+    support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842              960 cached · 21 asked · 9 under way · 19 waiting · 2 superseded · 1 failed
     asking 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌
     openai: 20 requests a minute, goes on in 12 s
@@ -379,7 +379,7 @@ fn what_is_held_says_what_the_limits_leave() {
     board.overview.spent.budget = Cost::from_dollars(0.32);
     let mut told = |width| lines(&buffer(&mut screen(), &board, (width, 24)))[2].clone();
     insta::assert_snapshot!([120, 80, 60].map(&mut told).join("\n"), @r"
-    held: 20 of 1,000 judged; Enter: the rest (980, about $0.12; the limit leaves $0.010) · N: next 200 (about $0.0245)
+    paused: 20 of 1,000 judged; Enter: the rest (980, about $0.12; the limit leaves $0.010) · N: next 200 (about $0.0245)
     held: Enter: the rest (980; the limit leaves $0.010) · N: next 200
     held: Enter: the rest (980; the limit leaves $0.010)
     ");
@@ -399,7 +399,7 @@ fn states_are_told() {
     assert_eq!(told(Activity::Planning), " planning");
     assert_eq!(told(stopped), " stopped: the budget of $1.00 is used up");
     let held = Activity::Paused { waiting: 1, expected: None };
-    assert_eq!(told(held), " held: 999 of 1,000 judged; Enter: the rest (1)");
+    assert_eq!(told(held), " paused: 999 of 1,000 judged; Enter: the rest (1)");
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn an_earlier_save_is_told_from_the_newest() {
     let lines: Vec<&str> = shown.lines().collect();
     insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r"
     support-quality  save 2  rubrics/helpful.md                     $0.31 of $1.00
-     looking at save 2; u goes back to save 3
+     showing save 2; u returns to save 3
     q quit  f failing  a all  u back  [ ] before, after  D diff  v detail  ? help
     ");
 }
@@ -453,7 +453,7 @@ fn saves_are_listed_with_what_they_changed() {
         let shown = shown(&mut screen, &board, size);
         if size == WIDE {
             insta::assert_snapshot!(shown, @r"
-             support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+             support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
              ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
              idle, waiting for a save
 

@@ -128,7 +128,7 @@ impl Theme {
     }
 }
 
-/// What a person says, in at most four columns.
+/// The human label, in at most four columns.
 pub(super) fn label(label: Label) -> String {
     match label {
         Label::Pass(true) => "✓".to_owned(),

@@ -3,7 +3,7 @@
 use super::super::tree::{Anchor, Class, ClassKind, Node, Set};
 use super::{Flags, PatternParser, PatternResult, literal};
 
-/// What an escape stands for.
+/// The meaning of an escape.
 #[derive(Clone, Copy)]
 enum Escape {
     Code(u32),

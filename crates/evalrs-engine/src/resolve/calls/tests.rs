@@ -270,7 +270,7 @@ fn nothing_is_called_where_it_is_forbidden() {
     call(&Setting::of(&executor), &store, &inputs([0, 1]));
     let setting = Setting { ask: AskPolicy::Frozen, ..Setting::of(&executor) };
     let (frozen, texts) = call(&setting, &store, &inputs([1, 2]));
-    let missing = "no stored grade, and --frozen forbids calling the grader";
+    let missing = "no cached grade, and --frozen forbids calling the grader";
     assert_eq!(texts, ["grade:1", missing]);
     assert_eq!((frozen.cached, frozen.executed), (1, 0));
 }

@@ -7,20 +7,20 @@ use evalrs_model::outcome::{ActionTally, Usage};
 pub enum ResolveState {
     /// Not everything is planned yet.
     Planning,
-    /// Judges are asked.
+    /// Judges are called.
     Asking,
-    /// So many actions wait for a word of the user.
+    /// This many actions wait for the user.
     Held(u64),
     /// Nothing is left to do.
     Done,
-    /// Nothing more is asked, and why.
+    /// No further calls are made, and why.
     Stopped(String),
 }
 
 /// What became of the actions of the last save.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolveProgress {
-    /// What the actions of all graders came to so far.
+    /// The result of the actions of all graders so far.
     pub tally: ActionTally,
     /// Being executed.
     pub under_way: u64,

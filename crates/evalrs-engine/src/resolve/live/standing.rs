@@ -1,4 +1,4 @@
-//! Tells how far the settling of a save is, and what it came to.
+//! Reports the progress of a save, and its result.
 
 use super::Live;
 use super::resolve_state::{ResolveProgress, ResolveState};
@@ -19,7 +19,7 @@ impl Live<'_> {
         }
         if let Some(error) = &resolver.settled.write_error {
             return ResolveState::Stopped(format!(
-                "{error}; begin another session once that is mended"
+                "{error}; fix the cause and start a new session"
             ));
         }
         if let Some(cannot) = &self.cannot {
@@ -52,20 +52,20 @@ impl Live<'_> {
         }
     }
 
-    /// What the actions of each grader came to, in the order of the suite.
+    /// The result of the actions of each grader, in the order of the suite.
     pub fn tallies(&self) -> &[(String, ActionTally)] {
         &self.resolver.list.tallies
     }
 
-    /// What the conversations of the target came to, where it is run.
+    /// The result of the conversations of the target, where it is run.
     pub fn conversations(&self) -> Option<ActionTally> {
         let session = self.session();
         let is_live = answers::is_live(&session.db, session.root);
         is_live.then_some(self.resolver.list.conversations)
     }
 
-    /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
-    /// answers: a sentence each.
+    /// Why endpoints are disabled, what could not be read from the store, and how many cached failures were
+    /// replayed: a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let settled = &self.resolver.settled;
         let mut notes: Vec<String> =
@@ -77,7 +77,7 @@ impl Live<'_> {
         if let (Some(flag), pending @ 1..) =
             (self.resolver.settings.ask.flag(), self.progressed().tally.pending)
         {
-            notes.push(format!("not in the store, and {flag} forbids asking: {pending}"));
+            notes.push(format!("not cached, and {flag} forbids calls: {pending}"));
         }
         notes.extend(self.in_vain.iter().cloned());
         notes

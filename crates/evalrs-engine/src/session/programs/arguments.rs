@@ -28,8 +28,8 @@ fn named(word: &str, spec: &ProgramSpec, place: &ProgramContext<'_>) -> Option<S
     (!word.is_empty() && !word.starts_with('-')).then(|| join(folder, word))
 }
 
-/// The files that the words of a command name and that it may turn out to write, absolute: all but the script that it
-/// runs and what it is said to read or to write.
+/// The files that the words of a command name and that it may write, absolute: all but the script that it runs and
+/// its declared inputs and outputs.
 pub(super) fn may_write(
     spec: &ProgramSpec,
     place: &ProgramContext<'_>,

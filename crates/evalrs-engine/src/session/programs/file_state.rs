@@ -6,7 +6,7 @@ use evalrs_base::file_path::{folder_of, non_empty};
 use evalrs_eval::program::{FOLDER, MISSING, file_digest};
 use evalrs_system::{FileBytes, System};
 
-/// What keys say of what stands at a path.
+/// The text in keys for the content at a path.
 pub(crate) fn state(path: &str, system: &dyn System) -> String {
     match system.read(path) {
         FileBytes::Bytes(bytes) => file_digest(Some(&bytes)),
@@ -26,7 +26,7 @@ impl<'a> Folders<'a> {
         Self { system, names: BTreeMap::new() }
     }
 
-    /// What keys say of what stands at a path, if something does.
+    /// The text in keys for the content at a path, if it exists.
     pub(crate) fn state(&mut self, path: &str) -> Option<String> {
         let folder = non_empty(folder_of(path));
         if !self.names.contains_key(folder) {

@@ -17,7 +17,7 @@ const USUAL_MODE: u32 = 6;
 
 /// What a program declares to read, from the suite's folder.
 pub(super) struct DeclaredInputs {
-    /// Files, and lock files in place of installed packages.
+    /// Files, and lock files instead of installed packages.
     pub files: Vec<String>,
     /// The folders in its template that hold nothing.
     pub empty: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) fn declared(
     for folder in packages {
         let lock = glob::lock_file(&folder, &list);
         files.push(lock.ok_or_else(|| {
-            error(None, format!("no lock file stands for the packages in `{folder}`"))
+            error(None, format!("no lock file covers the packages in `{folder}`"))
         })?);
     }
     empty.retain(|folder| is_copied(spec, folder));

@@ -33,8 +33,8 @@ pub(crate) struct FoundListing {
     pub is_current: bool,
 }
 
-/// Looks up what a program of a suite in `folder` loads: in what is `held` of it, and in all layers of the store, where
-/// others may have loaded it as it is now.
+/// Looks up which files a program of a suite in `folder` loads: in the loaded listings, and in all layers of the store,
+/// where others may have loaded it in its current state.
 pub(crate) fn listed(
     read: &ReadProgram,
     held: Option<&Listing>,
@@ -73,7 +73,7 @@ pub(super) fn text(entry: &Entry) -> Option<String> {
 }
 
 impl Listing {
-    /// What is listed once a program was loaded anew, where this was listed `before`.
+    /// What is listed once a program was loaded again, where this was listed `before`.
     pub(crate) fn anew(before: Option<Self>, depfile: Depfile, seen: SeenFiles) -> Self {
         let generation = before.as_ref().map_or(0, |before| before.generation.saturating_add(1));
         let files = depfile.files.iter();

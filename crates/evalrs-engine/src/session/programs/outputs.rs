@@ -65,7 +65,7 @@ impl KnownOutputs {
             let path = seen_from(&read.home, path);
             if !self.paths.contains(&path) {
                 told.push(format!(
-                    "`{name}` writes `{path}` while it runs: from now on that is an output, and what stands in it decides nothing"
+                    "`{name}` writes `{path}` while it runs: from now on that is an output, and its content is not part of the key"
                 ));
                 self.paths.insert(path);
             }

@@ -9,7 +9,7 @@ use evalrs_system::System;
 pub struct ProgramContext<'a> {
     /// The folder of the suite: paths in keys are seen from it, and programs run there.
     pub folder: &'a str,
-    /// The folder of which it is told which files a program loads.
+    /// The folder in which the loaded files of programs are tracked.
     pub workspace: &'a str,
     pub environment: &'a BTreeMap<String, String>,
     /// Whether programs see all of it, as if they were run by hand. Only what a spec names decides keys.

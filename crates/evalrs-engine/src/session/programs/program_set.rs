@@ -13,8 +13,8 @@ use evalrs_model::key::{ActionKey, KeyMap};
 #[derive(Debug, Default)]
 pub struct ProgramSet {
     pub read: HashMap<Program, ReadProgram>,
-    /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
-    /// and the edit may be taken back.
+    /// The listing under the base key of each, also of those edited since: calls of these may be in flight, and the edit
+    /// may be reverted.
     pub(crate) listings: KeyMap<Listing>,
     /// Everything that one was ever seen to load, also while it cannot be loaded.
     seen: HashMap<Program, Depfile>,
@@ -22,7 +22,7 @@ pub struct ProgramSet {
     pub(crate) undeclared: BTreeSet<(String, String)>,
     /// What commands are known to write that their words name.
     pub outputs: HashMap<Program, KnownOutputs>,
-    /// What is to be said of what was found out of programs in this session.
+    /// Warnings about what was found out of programs in this session.
     pub told: Vec<String>,
 }
 

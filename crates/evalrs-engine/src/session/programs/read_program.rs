@@ -26,7 +26,7 @@ pub struct ReadProgram {
     /// What is known of it, without what it loads.
     pub known: Arc<ProgramFingerprint>,
     pub start: Arc<Start>,
-    /// Its own file and its declared inputs: what it may read without being told of.
+    /// Its own file and its declared inputs: files it may read without a warning.
     pub paths: Vec<String>,
     /// The files that it was found to write, from the suite's folder: they are among none of these.
     pub outputs: BTreeSet<String>,
@@ -167,7 +167,7 @@ fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable>
         }
         FileBytes::Unreadable(why) => return Err(error(format!("cannot read `{path}`: {why}"))),
         FileBytes::Missing => {
-            let missing = error(format!("there is no file `{path}`"));
+            let missing = error(format!("the file `{path}` does not exist"));
             let folder = folder_of(path);
             let names = system.list(non_empty(folder)).unwrap_or_default();
             let name = path.rsplit('/').next().unwrap_or(path);
@@ -179,7 +179,7 @@ fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable>
     };
     let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
     if runs_itself && !system.is_executable(path) {
-        return Err(error(format!("`{path}` may not be executed"))
+        return Err(error(format!("`{path}` is not executable"))
             .hint(format!("run `chmod +x {path}`, or name what runs it with `runtime`")));
     }
     Ok(bytes)
@@ -187,9 +187,13 @@ fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable>
 
 fn check_folder(spec: &ProgramSpec, system: &dyn System) -> Result<(), Uncallable> {
     match &spec.cwd {
-        Some(cwd) if system.list(non_empty(cwd)).is_none() => {
-            Err(Uncallable::new(UncallablePart::Cwd, format!("`cwd`: there is no folder `{cwd}`")))
-        }
+        Some(cwd) if system.list(non_empty(cwd)).is_none() => Err(Uncallable::new(
+            UncallablePart::Cwd,
+            format!(
+                "`cwd`: the folder `{cwd}` does not \
+                                                              exist"
+            ),
+        )),
         _ => Ok(()),
     }
 }
@@ -214,7 +218,7 @@ fn runtime(
     let found = names.iter().find_map(|name| system.find_program(name));
     let Some(path) = found else {
         if spec.language == Language::Executable && spec.runtime.is_none() {
-            let message = format!("its first line asks for `{}`, which is not installed", names[0]);
+            let message = format!("its first line needs `{}`, which is not installed", names[0]);
             return Err(Uncallable::new(UncallablePart::File, message));
         }
         let names = names.join("`, `");
@@ -222,10 +226,10 @@ fn runtime(
             Some(said) => {
                 let place = if said.contains('/') { "" } else { " in PATH" };
                 let field = if spec.path.is_empty() { "" } else { "`runtime`: " };
-                let message = format!("{field}there is no program `{names}`{place}");
+                let message = format!("{field}no program `{names}`{place}");
                 Uncallable::new(UncallablePart::Runtime, message)
             }
-            None => Uncallable::new(UncallablePart::File, "nothing here runs it")
+            None => Uncallable::new(UncallablePart::File, "no runtime here runs it")
                 .hint(format!("install one of `{names}`, or name another with `runtime`")),
         });
     };
@@ -262,7 +266,7 @@ fn in_keys(
     format!("{plain} ({path})")
 }
 
-/// The lock file that stands for the packages which a program may load, if packages are installed beside it.
+/// The lock file of the packages which a program may load, if packages are installed beside it.
 fn lock_files(spec: &ProgramSpec, place: &ProgramContext<'_>, system: &dyn System) -> Vec<String> {
     let packages: &[&str] = match spec.language {
         _ if spec.inline.is_some() => return Vec::new(),
@@ -288,7 +292,7 @@ fn lock_files(spec: &ProgramSpec, place: &ProgramContext<'_>, system: &dyn Syste
     }
 }
 
-/// Variables that say where modules are looked for, which workers see without being told.
+/// Variables that set where modules are looked for, which workers see without a declaration.
 const SEARCHED: [&str; 2] = ["PYTHONPATH", "NODE_PATH"];
 
 /// The names of the variables that are passed on, each with the digest of its value unless that is a secret; and where

@@ -95,7 +95,7 @@ fn problems_are_shown_where_they_stand() {
     1 | {"id": "a", "label": 6}
       |                      ^ expected a score, true, false, "pass" or "fail"
       |
-      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
+      = help: for other words, set `labels: {map: {good: pass, bad: fail}}` in the suite
 
     error: bad JSON: the text ends inside an object
      --> l.jsonl:2:22
@@ -111,7 +111,7 @@ fn problems_are_shown_where_they_stand() {
     3 | {"id": "a"}
       | ^^^^^^^^^^^
       |
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` narrow it, `who` names the reviewer
 
     error: the line has no `id`, only `label`
      --> l.jsonl:4:1
@@ -119,7 +119,7 @@ fn problems_are_shown_where_they_stand() {
     4 | {"label": 1}
       | ^^^^^^^^^^^^
       |
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` narrow it, `who` names the reviewer
 
     error: `label` is neither a score from 1 to 5 nor pass or fail
      --> l.jsonl:5:22
@@ -127,7 +127,7 @@ fn problems_are_shown_where_they_stand() {
     5 | {"id": "a", "label": 0.5, "grader": "helpful"}
       |                      ^^^ expected a score, true, false, "pass" or "fail"
       |
-      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
+      = help: for other words, set `labels: {map: {good: pass, bad: fail}}` in the suite
 
     error: `label` is neither a score from 0 to 1 nor pass or fail
      --> l.jsonl:6:22
@@ -135,7 +135,7 @@ fn problems_are_shown_where_they_stand() {
     6 | {"id": "a", "label": {"exact": 1}, "grader": "exact"}
       |                      ^^^^^^^^^^^^ expected a score, true, false, "pass" or "fail"
       |
-      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
+      = help: for other words, set `labels: {map: {good: pass, bad: fail}}` in the suite
 
     error: `trial` is a string
      --> l.jsonl:7:34
@@ -149,7 +149,7 @@ fn problems_are_shown_where_they_stand() {
     9 | {"id": "b", "label": 0}
       | ^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is
+      = help: remove one of the lines, or distinguish them by `model`, `trial`, `grader` or `who`
 
     warning: 1 label is for graders that the suite does not have: `other`
      --> l.jsonl
@@ -176,7 +176,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     insta::assert_snapshot!(found.join("\n\n"), @r#"
     error: the file of labels has no records
      --> l.json
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is; an array of them is named .json, a table .csv
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` narrow it, `who` names the reviewer; an array of them is named .json, a table .csv
 
     error: the file of labels has no column `label`
      --> l.csv:1:1
@@ -184,7 +184,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     1 | id,score
       | ^^^^^^^^
       |
-      = help: its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; `labels: {path: …, fields: {label: NAME}}` in the suite says that they have other names
+      = help: its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; for other names, set `labels: {path: …, fields: {label: NAME}}` in the suite
 
     error: the file of labels is one JSON array, not one object a line
      --> l.jsonl:1:1
@@ -192,7 +192,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     1 | [{"id": 1, "label": 1}]
       | ^
       |
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is; an array of them is named .json, a table .csv
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` narrow it, `who` names the reviewer; an array of them is named .json, a table .csv
 
     error: `label` is neither a score from 0 to 1 or 1 to 5 nor pass or fail
      --> l.csv:3:1
@@ -200,7 +200,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     3 | b,7
       | ^^^ expected a score, true, false, "pass" or "fail"
       |
-      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
+      = help: for other words, set `labels: {map: {good: pass, bad: fail}}` in the suite
 
     error: the JSON is nested more than 128 deep
      --> l.jsonl:1:147
@@ -277,8 +277,8 @@ fn several_people_give_one_label() {
         told.collect::<Vec<_>>(),
         [
             "`d` has another label on line 10",
-            "one person gave `e` a score, another says on line 12 whether it passes",
-            "1 tie: as many people say that the answer passes as that it fails, which counts as no label",
+            "one reviewer gave `e` a score, another a pass or fail on line 12",
+            "1 tie: as many reviewers pass the answer as fail it, so it has no label",
         ]
     );
 }
@@ -367,12 +367,7 @@ fn several_people_may_stand_in_one_line() {
     let csv = "idx,first,second,by.third\n0,1,1,2\n1,2,,2\n2,1,2,\n";
     let found = read("l.json", json, &scales(), &columns);
     let told: Vec<&str> = found.problems.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(
-        told,
-        [
-            "1 tie: as many people say that the answer passes as that it fails, which counts as no label"
-        ]
-    );
+    assert_eq!(told, ["1 tie: as many reviewers pass the answer as fail it, so it has no label"]);
     let label = |id: &str| joined(&found, id);
     assert_eq!(
         ["0", "1", "2"].map(label),

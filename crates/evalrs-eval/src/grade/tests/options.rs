@@ -31,7 +31,7 @@ fn problems_with_options_are_all_found() {
         (
             "exact_matc",
             json!({}),
-            vec![" there is no grader `exact_matc` (did you mean `exact_match`?)"],
+            vec![" unknown grader `exact_matc` (did you mean `exact_match`?)"],
         ),
         ("exact_match", json!({"x": 1}), vec!["x unknown option `x` (the options are `value`)"]),
         (

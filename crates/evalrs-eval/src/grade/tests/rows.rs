@@ -127,13 +127,13 @@ fn units_are_never_guessed() {
             "max_latency",
             json!({"max_ms": 1, "path": "latency"}),
             vec![
-                "unit `path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must say `ms` or `seconds` ()",
+                "unit `path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must be `ms` or `seconds` ()",
             ],
         ),
         (
             "max_latency",
             json!({"max_ms": 1, "unit": "seconds"}),
-            vec!["unit `unit` says in which unit the number at `path` is: give both ()"],
+            vec!["unit `unit` is the unit of the number at `path`: set both ()"],
         ),
         ("max_cost", json!({"max_usd": -1}), vec!["max_usd `max_usd` must be at least 0 ()"]),
         ("equals_field", json!({"other": "a"}), vec![" the option `path` is missing ()"]),

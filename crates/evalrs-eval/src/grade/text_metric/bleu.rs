@@ -19,7 +19,7 @@ use evalrs_base::python::is_space;
 
 /// The longest runs of words that are compared.
 const MAX_ORDER: usize = 4;
-/// What counts in place of no match with `floor` (Chen & Cherry 2014).
+/// The value used for no match with `floor` (Chen & Cherry 2014).
 const FLOOR: f64 = 0.1;
 
 pub(crate) const BLEU: GraderInfo = GraderInfo {
@@ -38,7 +38,8 @@ struct Bleu {
     /// The reference texts; without them the ground truth of the row, a text or a list.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// What counts where no run of some length is shared (Chen & Cherry 2014, <https://aclanthology.org/W14-3346>).
+    /// The smoothing where no run of some length is shared (Chen & Cherry 2014,
+    /// <https://aclanthology.org/W14-3346>).
     #[serde(default)]
     smoothing: Smoothing,
     /// What a word is.
@@ -49,7 +50,7 @@ struct Bleu {
     case_sensitive: bool,
 }
 
-/// What counts where no run of some length is shared.
+/// The smoothing where no run of some length is shared.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -73,10 +74,10 @@ enum Tokenization {
     #[default]
     #[serde(rename = "13a")]
     Mteval13a,
-    /// Each character that is no white space.
+    /// Each character that is not white space.
     #[serde(rename = "char")]
     Characters,
-    /// What stands between white space.
+    /// The texts between white space.
     #[serde(rename = "none")]
     WhiteSpace,
 }

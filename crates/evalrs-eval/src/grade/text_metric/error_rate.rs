@@ -87,7 +87,7 @@ enum EditUnit {
     /// Code points.
     #[default]
     Characters,
-    /// What stands between spaces.
+    /// The texts between spaces.
     Words,
 }
 

@@ -81,7 +81,7 @@ pub(super) fn stem(word: &str) -> String {
     without_last_letter(&word)
 }
 
-/// For each letter whether it is a consonant: a `y` is one unless a consonant stands before it.
+/// For each letter whether it is a consonant: a `y` is one unless a consonant is before it.
 fn consonants(word: &str) -> Vec<bool> {
     let mut flags: Vec<bool> = Vec::with_capacity(word.len());
     for letter in word.bytes() {
@@ -114,7 +114,7 @@ fn ends_with_short_syllable(word: &str) -> bool {
     }
 }
 
-/// The word after the first rule whose suffix it has, if the rule may be applied to what stands before the suffix.
+/// The word after the first rule whose suffix it has, if the rule may be applied to the part before the suffix.
 fn first_rule(word: &str, rules: &[Rule], may_apply: impl Fn(&str) -> bool) -> String {
     for (suffix, replacement) in rules {
         if let Some(stem) = word.strip_suffix(suffix) {

@@ -8,8 +8,8 @@ use crate::grade::given::{GivenText, given_or_references};
 use crate::grade::grader::Subject;
 use crate::grade::verdict::Grade;
 
-/// The most bytes of the submission, counted for each reference anew, and of all references: chrF of two texts of 1 MB takes
-/// about a second.
+/// The most bytes of the submission, counted for each reference again, and of all references: chrF of two texts of 1 MB
+/// takes about a second.
 const MAX_BYTES: usize = 4_000_000;
 
 /// The references of a subject, if nothing is too long to be compared.

@@ -153,7 +153,7 @@ fn words(text: &str, stemming: bool) -> Vec<String> {
         .collect()
 }
 
-/// How long the longest common subsequence is, unless that would take too long to say of so many pairs.
+/// The length of the longest common subsequence, unless this many pairs would take too long.
 fn longest_common(left: &[String], right: &[String], tables: usize) -> Option<usize> {
     let DifferingParts { left, right, same } = differing(left, right, tables)?;
     let mut row = vec![0_usize; right.len() + 1];

@@ -1,4 +1,4 @@
-//! An API that judges are asked through: what it is asked, what it answers, and what is the same in all of its requests.
+//! An API of judges: its requests, its replies, and what is the same in all of its requests.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::judge::question::ReplyShape;
 use evalrs_model::outcome::{FailureKind, RejectedReply, Usage};
 use evalrs_model::spec::ReplyFormat;
 
-/// An API that judges are asked through.
+/// An API of judges.
 pub trait Provider: Sync {
     /// What is the same in all of its requests.
     fn info(&self) -> &'static ProviderInfo;
 
-    /// The ways in which it can be asked for the shape of a reply, the strictest first; the last always works.
+    /// The ways to request the shape of a reply, the strictest first; the last always works.
     fn shapes(&self) -> &'static [ReplyShape];
 
-    /// The strictest of its shapes that is no stricter than what a suite asks for.
+    /// The strictest of its shapes that is not stricter than the suite requests.
     fn first_shape(&self, format: ReplyFormat) -> ReplyShape {
         let wanted = match format {
             ReplyFormat::JsonSchema | ReplyFormat::Auto => ReplyShape::Schema,
@@ -81,7 +81,7 @@ pub struct ProviderInfo {
     pub name: &'static str,
     /// One sentence on what it reaches.
     pub description: &'static str,
-    /// Where it is asked if nobody says; without a slash at its end.
+    /// The default base URL; without a slash at its end.
     pub base_url: &'static str,
     /// The environment variable that names another place.
     pub base_url_variable: &'static str,
@@ -109,9 +109,9 @@ pub struct ProviderInfo {
     pub rate_limit_headers: &'static [(&'static str, &'static str)],
     /// What errors about a prompt that is too long contain, in lower case.
     pub overflow_phrases: &'static [&'static str],
-    /// What errors about the shape that was asked for contain, in lower case.
+    /// Words of errors about the requested shape, in lower case.
     pub shape_phrases: &'static [&'static str],
-    /// Parts of the words that errors have in place of a status, and the status that each stands for.
+    /// Parts of the words that errors have instead of a status, and the status that each means.
     pub error_statuses: &'static [(&'static str, u16)],
 }
 
@@ -167,7 +167,7 @@ impl Answer {
 pub struct Complaint {
     /// The class of the failure, where it is not that of the status.
     pub kind: Option<FailureKind>,
-    /// How long the server asks to wait.
+    /// How long the server requests to wait.
     pub delay: Option<Duration>,
 }
 
@@ -192,10 +192,10 @@ pub enum ReplyEnding {
     Broken(String),
 }
 
-/// What a model said to a conversation.
+/// The reply of a model in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatReply {
-    /// What was said.
+    /// The text.
     pub message: AssistantMessage,
     /// How it ended, who answered and what it used.
     pub answer: Answer,

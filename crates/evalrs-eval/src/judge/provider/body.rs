@@ -9,8 +9,8 @@ pub(super) fn members<const N: usize>(all: [(&str, Option<Value>); N]) -> Map<St
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// Merges the further members that the suite asked for over ours: objects member by member, so that one setting inside
-/// does not cost the others their place. An object of another `type` replaces ours, as everything else does.
+/// Merges the further members that the suite sets over ours: objects member by member, so that one setting inside does
+/// not replace the others. An object of another `type` replaces ours, as everything else does.
 pub(super) fn with_extra_body(
     mut body: Map<String, Value>,
     action: &JudgeAction,

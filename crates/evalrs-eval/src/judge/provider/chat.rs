@@ -1,4 +1,4 @@
-//! A conversation of a model with tools, in terms of no API: what was said so far, and what comes next.
+//! A conversation of a model with tools, independent of any API: the messages so far, and the next one.
 //!
 //! Each provider writes it in its own words and reads what came (`chat_request` and `said` of
 //! its `Provider`). What a model said goes back to it as it came, because thoughts that some APIs want to
@@ -11,7 +11,7 @@ use crate::judge::action::JudgeAction;
 use crate::judge::question::ReplyShape;
 use evalrs_base::json_syntax::as_text;
 
-/// What a model is asked to go on with.
+/// The next input of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct ChatRequest<'a> {
     /// The model and its settings. What is special to judges in it is not read.
@@ -20,9 +20,9 @@ pub struct ChatRequest<'a> {
     pub system: Option<&'a str>,
     /// The tools, each `{name, description, parameters}`.
     pub tools: &'a [Value],
-    /// What was said so far.
+    /// The conversation so far.
     pub messages: &'a [ChatMessage],
-    /// How the shape of the reply is asked for, where it is to be a verdict.
+    /// How the shape of the reply is requested, if it is a verdict.
     pub shape: Option<ReplyShape>,
 }
 
@@ -36,15 +36,15 @@ impl ChatRequest<'_> {
 /// One part of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatMessage {
-    /// The user said this.
+    /// A message of the user.
     User(String),
-    /// The model said this, or called tools.
+    /// A message or calls of the model.
     Assistant(AssistantMessage),
     /// What tools answered to all calls of the message before.
     Results(Vec<ToolResult>),
 }
 
-/// What a model said.
+/// The reply of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssistantMessage {
     /// Its text, if there is one.
@@ -83,7 +83,7 @@ impl ChatToolCall {
 pub struct ToolResult {
     /// The call.
     pub call: ChatToolCall,
-    /// What the model is told.
+    /// The system prompt of the model.
     pub text: String,
     /// Whether the tool failed.
     pub has_failed: bool,

@@ -1,4 +1,4 @@
-//! The APIs judges are asked through: an action in the words of each, and what came back in ours. The same APIs hold the
+//! The APIs of judges: an action in the words of each, and its reply in ours. The same APIs hold the
 //! conversations of `chat`.
 //!
 //! One file a provider, each implementing [`Provider`] as pure functions: `exec` sends what they write and gives them
@@ -20,7 +20,7 @@ pub use api::{Answer, Auth, ChatReply, Complaint, Provider, ProviderInfo, ReplyE
 
 use evalrs_model::spec::JudgeSpec;
 
-/// How often a reply that is no verdict is asked again.
+/// How often an invalid reply is retried.
 pub const RE_ASKS: usize = 2;
 
 /// Every provider.
@@ -30,7 +30,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic
 pub const AGENTS: &str = "letta";
 
 /// Why an agent takes none of the settings of models.
-const OF_AGENT: &str = "the agent's file says it";
+const OF_AGENT: &str = "the agent's file sets it";
 
 static LETTA: ProviderInfo = ProviderInfo {
     id: AGENTS,
@@ -70,7 +70,7 @@ pub fn info(id: &str) -> Option<&'static ProviderInfo> {
     infos().find(|info| info.id == id)
 }
 
-/// The provider with this id that is asked by single requests.
+/// The provider with this id that takes single requests.
 pub fn find(id: &str) -> Option<&'static dyn Provider> {
     PROVIDERS.iter().find(|provider| provider.info().id == id).copied()
 }
@@ -99,7 +99,7 @@ pub fn is_context_overflow(message: &str) -> bool {
     contains_any(message, |info| info.overflow_phrases)
 }
 
-/// Whether the message of an error complains about the way in which the shape of a reply was asked for.
+/// Whether the message of an error complains about the way in which the shape of a reply was requested.
 pub fn is_about_shape(message: &str) -> bool {
     contains_any(message, |info| info.shape_phrases)
 }
@@ -113,7 +113,7 @@ fn contains_any(
     phrases.any(|phrase| message.contains(phrase))
 }
 
-/// The status that the word of an error stands for.
+/// The status that the word of an error means.
 pub fn status_of_word(word: &str) -> Option<u16> {
     let mut statuses = PROVIDERS.iter().flat_map(|provider| provider.info().error_statuses);
     statuses.find(|(part, _)| word.contains(part)).map(|(_, status)| *status)

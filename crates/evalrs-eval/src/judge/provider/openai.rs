@@ -233,7 +233,7 @@ fn reasons(model: &str) -> bool {
     ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
 }
 
-/// What the model says in place of an answer, in a member of its own or as a part of the content.
+/// The refusal of the model instead of an answer, in its own member or as a part of the content.
 fn refusal(message: &Value) -> String {
     let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
     let of_parts = parts.map(|part| text_at(part, "/refusal"));

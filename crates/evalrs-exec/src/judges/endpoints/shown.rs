@@ -7,19 +7,19 @@ use std::time::Duration;
 use crate::judges::window::Why;
 use evalrs_base::text::time;
 
-/// How long what was said of an endpoint is not said again on a line of its own.
+/// How long a line about an endpoint is not repeated.
 const QUIET: Duration = Duration::from_mins(1);
 
 /// What holds an endpoint back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShownStatus {
-    /// The server asked to wait until then.
+    /// The server requested to wait until then.
     Asked(Duration, Why),
     /// A figure of a minute is used up until then.
     Figure(Duration, Why),
     /// An action is tried again then, and why.
     Again(Duration, Arc<str>),
-    /// So many requests at once.
+    /// This many requests at once.
     Fewer(Concurrency),
 }
 
@@ -27,13 +27,20 @@ impl ShownStatus {
     pub(super) fn words(&self, url: &str, now: Duration) -> String {
         let left = |moment: Duration| time(moment.saturating_sub(now));
         match self {
+            Self::Asked(moment, Why::Asked(429)) => {
+                format!("rate limited by {url} (429); retrying in {}", left(*moment))
+            }
             Self::Asked(moment, Why::Asked(status)) => {
-                format!("waiting {}: {url} asked to ({status})", left(*moment))
+                format!("{url} answered {status}; retrying in {}", left(*moment))
             }
             Self::Asked(moment, _) => {
-                format!("waiting {}: the rate limit of {url} is used up", left(*moment))
+                format!("rate limit of {url} used up; next request in {}", left(*moment))
             }
-            Self::Figure(moment, why) => format!("{why}: next to {url} in {}", left(*moment)),
+            Self::Figure(moment, why) => format!(
+                "{why}: next request to {url} in \
+                                                  {}",
+                left(*moment)
+            ),
             Self::Again(moment, why) => format!("retrying {url} in {} ({why})", left(*moment)),
             Self::Fewer(Concurrency { before, now, why }) => {
                 format!("{url} {why}: concurrency {before} → {now} (`max_concurrent` sets it)")
@@ -71,19 +78,19 @@ pub(super) fn reason(status: u16) -> String {
     }
 }
 
-/// The same after no reply, of which `message` tells and after which `retries` are left.
+/// The same after no reply, for the reason in `message` and with `retries` left.
 pub(super) fn late_reason(message: &str, retries: u32) -> String {
-    let then = if retries > 0 { ", and is asked again" } else { "" };
+    let then = if retries > 0 { "; retrying" } else { "" };
     format!("gave {message}{then}")
 }
 
-/// What was said of an endpoint on lines of their own: the last of each kind, and when.
+/// The lines reported of an endpoint: the last of each kind, and when.
 #[derive(Debug, Default)]
 pub(super) struct ToldStatuses(Vec<(ShownStatus, Duration)>);
 
 impl ToldStatuses {
-    /// Whether a line on `shown` says anything new; then it is said. A change of the concurrency happens once, and that
-    /// there are more is none that anybody waits for.
+    /// Whether a line on `shown` would be news; then it counts as reported. A change of the concurrency happens once,
+    /// and that there are more is none that anybody waits for.
     pub(super) fn take(&mut self, shown: &ShownStatus, now: Duration) -> bool {
         let is_like = |told: &ShownStatus| discriminant(told) == discriminant(shown);
         let last = self.0.iter().find(|(told, _)| is_like(told));

@@ -158,7 +158,7 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
             said(&endpoints),
             [
                 "http://a is overloaded: concurrency 4 → 2 (`max_concurrent` sets it)",
-                "waiting 12 s: http://a asked to (429)"
+                "rate limited by http://a (429); retrying in 12 s"
             ]
         );
         endpoints.changed().await;
@@ -171,7 +171,7 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
             [
                 "(http://a is overloaded: concurrency 4 → 2 (`max_concurrent` sets it))",
                 "(http://a is overloaded: concurrency 2 → 1 (`max_concurrent` sets it))",
-                "(waiting 5.0 s: http://a asked to (429))"
+                "(rate limited by http://a (429); retrying in 5.0 s)"
             ],
             "within a minute it is no news"
         );
@@ -206,7 +206,7 @@ fn a_budget_that_a_success_used_up_is_waited_for() {
         assert_eq!(endpoints.now(), Duration::from_millis(20));
         assert_eq!(
             said(&endpoints),
-            ["waiting 20 ms: the rate limit of a is used up", "0 goes on"]
+            ["rate limit of a used up; next request in 20 ms", "0 goes on"]
         );
     });
 }
@@ -226,7 +226,7 @@ fn a_long_back_off_is_shown_until_something_is_sent() {
         assert_eq!(said(&endpoints), ["retrying a in 20 s (no answer; retry 1 of 2)", "0 goes on"]);
         slot(&endpoints, id).await.landed(Some(500), &asks(3), None);
         endpoints.back_off(id, Duration::from_secs(3), Duration::MAX, "").await.unwrap();
-        assert_eq!(said(&endpoints), ["waiting 3.0 s: a asked to (500)"]);
+        assert_eq!(said(&endpoints), ["a answered 500; retrying in 3.0 s"]);
     });
 }
 
@@ -260,11 +260,11 @@ fn figures_of_a_minute_are_kept_and_said() {
     };
     let (times, said) = sent_at(per_minute(Some(12), None), &[1; 14], None);
     assert_eq!(times, [0, 0, 10, 10, 20, 20, 30, 30, 40, 40, 50, 50, 60, 60]);
-    assert_eq!(said[0], "limit of 12 requests a minute: next to a in 10 s");
+    assert_eq!(said[0], "limit of 12 requests a minute: next request to a in 10 s");
     assert!(said[1..].iter().all(|line| !line.starts_with("limit")), "{said:?}");
     let (times, said) = sent_at(per_minute(None, Some(1000)), &[600; 4], None);
     assert_eq!(times, [0, 60, 120, 180]);
-    assert_eq!(said[0], "limit of 1000 tokens a minute: next to a in 60 s");
+    assert_eq!(said[0], "limit of 1000 tokens a minute: next request to a in 60 s");
     let (times, _) = sent_at(per_minute(None, Some(1000)), &[600; 4], Some(100));
     assert_eq!(times, [0, 0, 10, 10], "what was really used counts");
 }
@@ -277,7 +277,7 @@ fn a_wait_that_ends_too_late_is_not_begun() {
         let until = Duration::from_secs(30);
         slot(&endpoints, id).await.landed(Some(429), &asks(60), None);
         let late = endpoints.enter(id, 1).slot(until).await.unwrap_err();
-        let what = "the next attempt is due in 60 s: the server's 429 asks to wait";
+        let what = "the next attempt is due in 60 s: the server's 429 sets this delay";
         assert_eq!(late, Refusal::TooLate(what.to_owned()));
         let late = endpoints.back_off(id, Duration::ZERO, until, "").await.unwrap_err();
         assert_eq!(late, Refusal::TooLate(what.to_owned()));
@@ -363,7 +363,7 @@ fn requests_that_time_out_lower_the_concurrency() {
         }
         assert_eq!(
             said(&endpoints),
-            ["http://a gave no answer within 2 s, and is asked again: concurrency 4 → 2 \
+            ["http://a gave no answer within 2 s; retrying: concurrency 4 → 2 \
                  (`max_concurrent` sets it)"],
             "those that were sent together count once"
         );

@@ -153,7 +153,7 @@ fn new_settings_keep_what_was_learnt() {
 #[test]
 fn what_is_waited_for_is_told_in_words() {
     for (why, expected) in [
-        (Why::Asked(429), "the server's 429 asks to wait"),
+        (Why::Asked(429), "the server's 429 sets this delay"),
         (Why::Exhausted, "the server's rate limit is used up"),
         (Why::Requests(1), "limit of 1 request a minute"),
         (Why::Requests(60), "limit of 60 requests a minute"),

@@ -48,11 +48,12 @@ pub(crate) enum NoSandbox {
     #[error("{0}")]
     Missing(String),
     /// A program gets out of it, and by what.
-    #[error("bubblewrap does not hold here, a program gets out of it by {0}")]
+    #[error("bubblewrap does not isolate programs here, one can escape by {0}")]
     Open(String),
 }
 
-/// Finds bubblewrap, and says where it is if it holds. `workspace` is the folder of the workspace.
+/// Finds bubblewrap, and reports where it is if it holds. `workspace` is the folder of the
+/// workspace.
 pub(crate) async fn find(
     environment: &BTreeMap<String, String>,
     workspace: &str,
@@ -79,8 +80,8 @@ pub(crate) async fn find(
     Ok(bwrap)
 }
 
-/// All that decides whether bubblewrap holds, as far as it can be seen: this start of the system, who asks and from which
-/// container, the program, and what is tried how. None where that cannot be told.
+/// All visible facts that decide whether bubblewrap isolates: this start of the system, the calling user and container,
+/// the program, and the trial. None where that cannot be told.
 fn situation(bwrap: &str) -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let file = std::fs::metadata(bwrap).ok()?;
@@ -133,5 +134,8 @@ pub(crate) async fn try_escapes(
 }
 
 fn cannot_try(error: &std::io::Error) -> NoSandbox {
-    NoSandbox::Missing(format!("it cannot be tried whether bubblewrap holds here: {error}"))
+    NoSandbox::Missing(format!(
+        "whether bubblewrap isolates programs here cannot be tested: \
+                                {error}"
+    ))
 }

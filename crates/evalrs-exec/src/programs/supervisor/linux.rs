@@ -1,7 +1,7 @@
 //! The supervisor itself, and how one is started.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the program is started here, and the kernel asked for its children"
+    reason = "the program is started here, and the kernel lists its children"
 )]
 
 use std::ffi::OsString;
@@ -27,14 +27,14 @@ use super::not_started::{CODE_NOT_STARTED, NOT_STARTED};
 const WORD: &str = "supervise";
 /// This binary, also where its file was replaced meanwhile.
 const OWN: &str = "/proc/self/exe";
-/// Tells a supervisor to end everything.
+/// Makes a supervisor end everything.
 pub(crate) const END: Signal = Signal::USR1;
 /// How long it is tried to end what the program started. What waits for a device cannot be ended.
 const TO_END: Duration = Duration::from_secs(2);
 /// How long a round of that waits for the next end.
 const ROUND: Duration = Duration::from_millis(10);
 
-/// What stands before the words of a command, if this binary can supervise.
+/// The words before a command, if this binary can supervise.
 static WORDS: OnceLock<Option<[String; 3]>> = OnceLock::new();
 
 pub(crate) fn words() -> Option<[String; 3]> {
@@ -120,7 +120,7 @@ fn let_go_of_streams() -> Result<()> {
     Ok(())
 }
 
-/// The program and what became a child of this process because whoever started it has ended.
+/// The program, and processes that became children of this one because their parent has ended.
 struct Children {
     program: Pid,
     status: Option<WaitStatus>,

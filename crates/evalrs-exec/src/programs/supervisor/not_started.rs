@@ -1,8 +1,8 @@
-//! How a supervisor tells that it could not start its command, and how evalrs reads that.
+//! How a supervisor reports that it could not start its command, and how evalrs reads that.
 
 use super::super::endings::ProcessEnding;
 
-/// What stands before the error of a command that could not be started, on standard error.
+/// The prefix of the error of a command that could not be started, on standard error.
 pub(super) const NOT_STARTED: &str = "evalrs supervise: error ";
 /// The code that it ends with then.
 pub(super) const CODE_NOT_STARTED: i32 = 127;

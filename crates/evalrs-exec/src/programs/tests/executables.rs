@@ -29,10 +29,7 @@ fn what_a_program_gives_is_kept_as_it_came() {
     }
     // File times move in ticks of the kernel's clock: an edit in the tick in which the program began would go unnoticed.
     let edits_itself = format!("sleep 0.05; echo '# more' >> \"$0\"; {pass}");
-    check(
-        &edits_itself,
-        "unloadable: `grade.sh` changed while the program ran: it is called again",
-    );
+    check(&edits_itself, "unloadable: `grade.sh` changed while the program ran: calling it again");
     check("printf '{\"pass\": true,\\n \"score\": 0.5}'", r#"{"pass":true,"score":0.5}"#);
 }
 
@@ -103,20 +100,19 @@ fn a_long_standard_error_is_cut_at_its_beginning() {
 #[test]
 fn what_cannot_be_started_says_what_helps() {
     use std::os::unix::fs::PermissionsExt;
-    let no_line = "unloadable: `grade.sh` cannot be started: its first line does not say what runs it; \
-                   begin it with one such as `#!/usr/bin/env python3`";
+    let no_line = "unloadable: `grade.sh` cannot be started: its first line does not name an interpreter; begin it with a line such as `#!/usr/bin/env python3`";
     for (script, mode, expected) in [
-        ("exit 0", 0o644, "unloadable: `grade.sh` may not be executed; run `chmod +x grade.sh`"),
+        ("exit 0", 0o644, "unloadable: `grade.sh` is not executable; run `chmod +x grade.sh`"),
         (
             "#!/nowhere/sh\n",
             0o755,
-            "unloadable: `grade.sh` cannot be started: its first line names `/nowhere/sh`, which is not there",
+            "unloadable: `grade.sh` cannot be started: its first line names `/nowhere/sh`, which does not exist",
         ),
         (
             "#!/bin/sh\r\n",
             0o755,
             "unloadable: `grade.sh` cannot be started: its first line names `/bin/sh`, which ends with a carriage return, \
-             which is not there",
+             which does not exist",
         ),
         (
             "#!/usr/bin/env no-such-program\n",
@@ -140,7 +136,7 @@ fn what_cannot_be_started_says_what_helps() {
     let foreign = "unloadable: `grade.sh` cannot be started: it is neither a script nor a program for this kind of machine";
     assert_eq!(shown(&run(scene.call(start.clone()))), foreign);
     std::fs::remove_file(&start.path).unwrap();
-    let missing = "unloadable: `grade.sh` cannot be started: there is no such file";
+    let missing = "unloadable: `grade.sh` cannot be started: no such file";
     assert_eq!(shown(&run(scene.call(start))), missing);
 }
 
@@ -157,10 +153,10 @@ fn a_runtime_runs_what_does_not_run_by_itself() {
     start.runtime = runtime("/bin/sh");
     assert_eq!(shown(&run(scene.call(start.clone()))), PASS);
     start.runtime = runtime("/nowhere/sh");
-    let missing = "unloadable: `grade.sh` cannot be started: `/nowhere/sh` is not there";
+    let missing = "unloadable: `grade.sh` cannot be started: `/nowhere/sh` does not exist";
     assert_eq!(shown(&run(scene.call(start.clone()))), missing);
     start.path.push('x');
-    let missing = "unloadable: `grade.sh` cannot be started: there is no such file";
+    let missing = "unloadable: `grade.sh` cannot be started: no such file";
     assert_eq!(shown(&run(scene.call(start))), missing);
 }
 
@@ -257,7 +253,7 @@ fn what_waits_is_not_started_after_a_halt() {
         futures_util::future::join(scene.calls(&start, 3), halt).await.0
     });
     let shown: Vec<String> = outcomes.iter().map(shown).collect();
-    assert_eq!(shown, [PASS, PASS, "not_asked: not asked: the disk is full"]);
+    assert_eq!(shown, [PASS, PASS, "not_asked: not called: the disk is full"]);
     let closed = Room::Closed("the disk is full".to_owned());
     assert_eq!(scene.executor.room(), closed);
     scene.executor.begin();

@@ -121,12 +121,12 @@ fn a_request_that_its_worker_does_not_survive_costs_one_grade() {
         ("sleep 60", "timeout: no result within 0.4 s", None),
         (
             "say rubbish",
-            "killed: Grader was ended: what came from its worker is not a message: rubbish",
+            "killed: Grader was ended: its worker sent an invalid message: rubbish",
             None,
         ),
         (
             "say '{\"id\":99999,\"result\":1}'",
-            "killed: Grader was ended: its worker answers what it was not asked",
+            "killed: Grader was ended: its worker answered a call that was not made",
             None,
         ),
     ] {
@@ -164,7 +164,7 @@ fn what_cannot_be_loaded_is_tried_once_in_an_evaluation() {
         ("sleep 60", "unloadable: `grade.fn:grade` did not load within 0.4 s"),
         (
             "say hello",
-            "unloadable: `grade.fn:grade` cannot be loaded: what came from its worker is not a message: hello",
+            "unloadable: `grade.fn:grade` cannot be loaded: its worker sent an invalid message: hello",
         ),
     ] {
         let scene = Scene::new().for_script(script);
@@ -281,7 +281,7 @@ fn what_waits_is_not_sent_after_a_halt() {
         };
         futures_util::future::join(scene.calls(&start, 3), halt).await.0
     });
-    let not_asked = "not_asked: not asked: enough".to_owned();
+    let not_asked = "not_asked: not called: enough".to_owned();
     assert_eq!(bad(&outcomes), [(1, not_asked.clone()), (2, not_asked)]);
 }
 

@@ -45,7 +45,7 @@ fn of_numbers(table: &MetricTable, estimate: fn(&[ScorePair]) -> Option<f64>) ->
         }
     }
     if pairs.is_empty() && !rows.is_empty() {
-        let problem = "what it compares are texts, and not numbers";
+        let problem = "it compares texts, not numbers";
         return MetricValue { errors, ..MetricValue::without(problem) };
     }
     coefficient(
@@ -144,7 +144,7 @@ impl<'t> Ratings<'t> {
         classes_of(self.table, (0..self.table.places.len()).flat_map(|at| self.of(at)))
     }
 
-    /// How many results lack what a rater would have said for an error. A value is as good as an error if `is_lost`.
+    /// How many results lack a rater's value because of an error. A value is as good as an error if `is_lost`.
     fn errors_where(&self, is_lost: impl Fn(&ReadValue) -> bool) -> usize {
         let is_error = |reading: &Reading| match reading {
             Reading::Errored => true,
@@ -160,7 +160,7 @@ fn coefficient(found: MetricValue, errors: usize) -> MetricValue {
     let problem = match (found.value, found.n) {
         (Some(_), _) => return MetricValue { errors, ..found },
         (None, 0) => "no result has both",
-        (None, _) => "one side says the same of all: there is nothing to agree about",
+        (None, _) => "one side gives the same value to all: agreement is not defined",
     };
     MetricValue { n: found.n, errors, ..MetricValue::without(problem) }
 }

@@ -1,4 +1,4 @@
-//! Precision, recall and their like over classes; how well a score tells two classes apart.
+//! Precision, recall and similar metrics over classes; how well a score separates two classes.
 
 use super::MetricValue;
 use super::reading::{ComparedRows, MetricTable, verdict};
@@ -31,7 +31,7 @@ pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
     if let ClassAverage::Class(Some(class)) = &average
         && !names.contains(&class.as_str())
     {
-        let problem = format!("no result is of the class `{class}`, and none was taken for it");
+        let problem = format!("no result has or was given the class `{class}`");
         return MetricValue { n: pairs.len(), errors, ..MetricValue::without(problem) };
     }
     let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
@@ -79,7 +79,7 @@ fn number(score: ClassScore, average: &ClassAverage, matrix: &ConfusionMatrix) -
     })
 }
 
-/// How well the score tells what is positive.
+/// How well the score predicts the positive class.
 pub(super) fn area_under_curve(class: Option<&str>, table: &MetricTable) -> MetricValue {
     scored(class, table, auc)
 }
@@ -124,11 +124,11 @@ fn scored(
     let has_both = [true, false].iter().all(|side| items.iter().any(|item| item.positive == *side));
     let problem = match class {
         _ if has_both => "a score is not between 0 and 1".to_owned(),
-        None => "everything is of one class: name what is positive with `class`".to_owned(),
+        None => "all results have one class: name the positive class with `class`".to_owned(),
         Some(class) if items.first().is_some_and(|item| item.positive) => {
-            format!("every result is of the class `{class}`")
+            format!("every result has the class `{class}`")
         }
-        Some(class) => format!("no result is of the class `{class}`"),
+        Some(class) => format!("no result has the class `{class}`"),
     };
     MetricValue { n: items.len(), errors, ..MetricValue::without(problem) }
 }

@@ -122,7 +122,7 @@ fn unidentified(problem: &NoStrengths, names: &[String]) -> String {
     match problem {
         NoStrengths::TooFew => "there are fewer than two players".to_owned(),
         NoStrengths::TooMany => "there are too many players".to_owned(),
-        NoStrengths::NotConverged => "the fit did not come to an end".to_owned(),
+        NoStrengths::NotConverged => "the fit did not converge".to_owned(),
         NoStrengths::NotConnected { reached } => {
             let reached: Vec<&str> = reached
                 .iter()

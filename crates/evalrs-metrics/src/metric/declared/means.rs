@@ -13,7 +13,7 @@ use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ClusteredValue, ConfidenceInterval, ValueRange, mean_interval};
 use evalrs_statistics::percentile_bootstrap::percentile_interval;
 
-/// The most values of results without a group that are told.
+/// The most values of results without a group that are listed.
 const SHOWN_VALUES: usize = 20;
 
 /// One number that means are of: a result, or the trials of one.
@@ -76,10 +76,8 @@ pub(super) fn no_interval(values: &[ClusteredValue]) -> Option<String> {
     let is_alone = values.iter().all(|item| item.cluster == first.cluster);
     let are_equal = values.iter().all(|item| item.value.total_cmp(&first.value).is_eq());
     let why = match (is_alone, are_equal) {
-        (true, _) => "one sample does not tell how far others lie from it",
-        (false, true) => {
-            "all values are the same, and nothing says how far others may lie from them"
-        }
+        (true, _) => "one sample has no spread",
+        (false, true) => "all values are equal, so their spread is not known",
         (false, false) => "the numbers are too large",
     };
     Some(format!("no interval: {why}"))
@@ -117,8 +115,8 @@ pub(super) fn over_groups(
     }
 }
 
-/// How a mean varies over groups that each lie within one sample, and so have the same mean in each draw: what varies is how often
-/// a group is drawn.
+/// How a mean varies over groups that each lie within one sample, and so have the same mean in each resample: only the frequency
+/// of a group varies.
 fn drawn_groups(groups: &[ClusteredValue], range: ValueRange, table: &MetricTable) -> MetricValue {
     let samples: Vec<u32> = groups.iter().map(|group| group.cluster).collect();
     let values: Vec<f64> = groups.iter().map(|group| group.value).collect();
@@ -131,7 +129,7 @@ fn drawn_groups(groups: &[ClusteredValue], range: ValueRange, table: &MetricTabl
     }
 }
 
-/// The numbers of results that are in no group, though they have a grade, rising; and what they say where groups are told apart.
+/// The numbers of results that are in no group, though they have a grade, rising; and their values where groups differ.
 fn ungrouped(spec: &MetricSpec, table: &MetricTable) -> Option<(Vec<usize>, UngroupedResults)> {
     let is_graded = |at: &usize| table.of.get(*at).is_some_and(|own| *own != Reading::Missing);
     let is_outside = |at: &usize| group_paths(spec, table, *at).is_empty();

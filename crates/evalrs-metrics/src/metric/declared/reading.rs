@@ -67,7 +67,7 @@ pub struct MetricTable {
     pub of: Vec<Reading>,
     /// What that is compared with, each a series.
     pub against: Vec<Vec<Reading>>,
-    /// Dotted path → what stands there.
+    /// Dotted path → the value there.
     pub fields: HashMap<String, Vec<Operand>>,
     /// What was submitted, where lengths are looked at: in characters.
     pub lengths: Vec<Option<usize>>,
@@ -75,7 +75,7 @@ pub struct MetricTable {
     pub scale: Option<Scale>,
     /// Whether classes are `pass` and `fail`: a series has no others.
     pub by_verdict: bool,
-    /// What each sample is drawn by, which follows from its name: by their numbers.
+    /// The random weight of each sample, which follows from its name: by their numbers.
     pub seeds: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! A metric over samples that are drawn again, so that a later run can be compared with this one.
+//! A metric over resampled samples, so that a later run can be compared with this one.
 //!
 //! The draws of two runs hold the same samples: see [`evalrs_statistics::poisson_bootstrap`]. Rows, labels and fields of
 //! an earlier run are nowhere kept, so that these numbers are all that its change can be judged by.
@@ -12,13 +12,13 @@ use evalrs_model::spec::{AgreementMeasure, MetricKind, MetricSpec, SeriesSource,
 use evalrs_statistics::percentile_bootstrap::by_sample;
 use evalrs_statistics::poisson_bootstrap::{LEAST_DRAWS, copies};
 
-/// How many times all samples are drawn; fewer of many, which bounds the time.
+/// How many times all samples are resampled; fewer for many samples, to bound the time.
 const MOST_DRAWS: usize = 1_000;
 
-/// How many items are drawn in all.
+/// The number of resampled items in total.
 const MOST_DRAWN: usize = 2_000_000;
 
-/// What a metric comes to over samples that are drawn again.
+/// The values of a metric over resampled samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Replicates {
@@ -32,8 +32,8 @@ pub struct Replicates {
     pub draws: Vec<Option<f64>>,
 }
 
-/// The draws of `estimate`; `samples` are those of the items. None where the table does not know what its samples are called, and
-/// of so many items that there would be too few draws.
+/// The resamples of `estimate`; `samples` are those of the items. None where the table does not know what its samples are called,
+/// and of so many items that there would be too few draws.
 pub(super) fn of<T: Copy>(
     table: &MetricTable,
     samples: &[u32],

@@ -179,9 +179,8 @@ fn numbers_without_bounds_have_an_interval_only_where_they_differ() {
     };
     let by = |kind| MetricSpec { by: vec![Dimension::Tags], ..of_rows(kind) };
     let within = MetricSpec { within: true, ..by(of(mean)) };
-    let equal =
-        "no interval: all values are the same, and nothing says how far others may lie from them";
-    let alone = "no interval: one sample does not tell how far others lie from it";
+    let equal = "no interval: all values are equal, so their spread is not known";
+    let alone = "no interval: one sample has no spread";
     let large = "no interval: the numbers are too large";
     let cases = [
         (of_rows(of(mean)), words("5 5 5"), Some(equal)),
@@ -520,7 +519,7 @@ fn a_class_is_named_as_it_is_written() {
         let recall = spec(MetricKind::Classes(ClassMeasure { score: ClassScore::Recall, average }));
         assert_eq!(value(&recall, &table), Some(1.0), "{class}");
         let problem = measure(&auc("yess"), &table).problem.unwrap();
-        assert_eq!(problem, "no result is of the class `yess`");
+        assert_eq!(problem, "no result has the class `yess`");
     }
 }
 
@@ -535,7 +534,7 @@ fn submitted_numbers_are_correlated_and_texts_are_said_to_be_texts() {
     assert_eq!(value(&pearson, &table), Some(1.0));
     table.against = vec![texts("a b c")];
     let found = measure(&pearson, &table);
-    assert_eq!(found.problem.unwrap(), "what it compares are texts, and not numbers");
+    assert_eq!(found.problem.unwrap(), "it compares texts, not numbers");
     assert_eq!(found.errors, 3);
 }
 

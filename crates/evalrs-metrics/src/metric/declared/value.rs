@@ -1,4 +1,4 @@
-//! What a declared metric came to, as records and reports have it.
+//! The result of a declared metric, as records and reports have it.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,7 @@ pub struct MetricValue {
     /// Digest of what the suite says of it: numbers of different digests are not of the same thing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub definition: String,
-    /// The number over samples that are drawn again; the record keeps them in a file of their own.
+    /// The number over resampled samples; the record has a separate file for them.
     #[serde(skip)]
     pub replicates: Option<Replicates>,
 }
@@ -68,7 +68,7 @@ impl MetricValue {
         Self { problem: Some(problem.into()), ..Self::default() }
     }
 
-    /// The `estimate` of items, its interval and its draws; `samples` are those of the items.
+    /// The `estimate` of items, its interval and its resamples; `samples` are those of the items.
     pub(super) fn estimated<T: Copy>(
         table: &MetricTable,
         samples: &[u32],
@@ -124,6 +124,6 @@ pub struct GroupValue {
 pub struct UngroupedResults {
     /// How many there are.
     pub n: usize,
-    /// What they have where groups are told apart, in order: the first of them. Empty where they have nothing there.
+    /// Their values where groups differ, in order: the first of them. Empty where they have nothing there.
     pub values: Vec<String>,
 }

@@ -43,7 +43,7 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
     let interval = interval(spec, clustered.clone());
     let interval_problem = interval.is_none().then(|| no_interval(&clustered)).flatten();
     let undefined = found.iter().filter(|(_, of)| of.value.is_none());
-    let problem = values.is_empty().then(|| "it is defined in no group".to_owned());
+    let problem = values.is_empty().then(|| "it is not defined in any group".to_owned());
     MetricValue {
         value: mean(&values),
         n: values.len(),
@@ -58,7 +58,8 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
     }
 }
 
-/// That of the mean of so many numbers: the percentiles of a bootstrap are too narrow for a handful of groups.
+/// That of the mean of this many numbers: the percentiles of a bootstrap are too narrow for a handful of
+/// groups.
 fn interval(spec: &MetricSpec, values: Vec<ClusteredValue>) -> Option<ConfidenceInterval> {
     let [least, greatest] = replicates::bounds(spec);
     let range = ValueRange {

@@ -157,7 +157,7 @@ fn damage_is_passed_over_and_said_where_something_is_lost() {
     let foreign = r#"{"format":2,"save":1}"#.to_owned();
     let torn = zero[..40].to_owned();
     let missing =
-        |which: &str| format!("{which} missing or cannot be read: what moved then is not known");
+        |which: &str| format!("{which} missing or cannot be read: its moves are not known");
     let last = "the last saves of the session cannot be read: 1 broken line".to_owned();
     let check = |lines: &[&String], end: &str, expected: &[u32], warnings: &[String]| {
         let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();

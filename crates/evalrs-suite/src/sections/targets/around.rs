@@ -13,12 +13,12 @@ use evalrs_model::spec::{Language, ProgramSpec, Role, SampleMember, TargetModel}
 
 /// What every target that is run has.
 pub(crate) const COMMON: &[FieldSpec] = fields![
-    "version": Text => "what files cannot say, part of the key: any text, for example the day of a deployment";
-    "inputs": Texts => "files, folders and patterns that the target rests on: when they change, it runs again";
+    "version": Text => "any text, part of the key: for facts that are not in files, for example the day of a deployment";
+    "inputs": Texts => "files, folders and patterns that the target depends on: when they change, it runs again";
     "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
     "cache": Truth, or "true" => "false runs it in every evaluation";
     "timeout": FieldShape::Seconds, or "300" => "seconds one conversation may take";
-    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after a failure that may pass: a time-out, a broken connection, a server that is overloaded";
+    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after a transient failure: a timeout, a broken connection, an overloaded server";
     "setup": Texts => "a command, word by word, before the first conversation";
     "teardown": Texts => "a command after the last conversation, also after a failure or Ctrl-C";
 ];
@@ -26,31 +26,31 @@ pub(crate) const COMMON: &[FieldSpec] = fields![
 /// What targets have that work in a folder.
 pub(crate) const IN_FOLDER: &[FieldSpec] = fields![
     "workspace": WORKSPACE_SHAPE => "a fresh folder for every conversation";
-    "outputs": Texts => "files and patterns that the target writes while it runs, though its words name them: no part of the key";
+    "outputs": Texts => "files and patterns that the target writes while it runs, even if its words name them: not part of the key";
     "setup_each": Texts => "a command in the workspace, before each conversation";
     "teardown_each": Texts => "a command in the workspace, after each conversation";
 ];
 
-/// What targets have that are told the id of a sample.
+/// The fields of targets that get the id of a sample.
 pub(crate) const TOLD_ID: &[FieldSpec] = fields![
-    "sees": SEES => "`[id]` where answers rest on the id of the sample: it is in the key then";
+    "sees": SEES => "`[id]` if answers depend on the id of the sample: it is then part of the key";
 ];
 
 /// What targets have whose user may be simulated.
 pub(crate) const WITH_USER: &[FieldSpec] = fields![
-    "user": Mapping(&USER) => "a model that answers for the user";
+    "user": Mapping(&USER) => "a model that simulates the user";
 ];
 
 /// A model that a target is run with.
 pub(crate) static TARGET_MODEL: Section = section!["a model of `models`",
     "name": Text, needed "a model has no `name`", "" => "its name";
-    "provider": Text => "whose API it is asked at, where that is not the target's";
+    "provider": Text => "the provider of its API, if not the target's";
 ];
 
 /// Milliseconds a conversation may take where the suite does not say.
 pub(crate) const TIMEOUT_MS: u64 = 300_000;
 
-/// What is said of all targets at the top of the suite.
+/// The settings of all targets at the top of the suite.
 #[derive(Debug, Default)]
 pub(crate) struct AroundTarget<'a> {
     /// `setup_script`, which agents on Letta servers have.
@@ -96,7 +96,7 @@ pub(crate) fn models(field: Field<'_>, reader: &mut Reader<'_>) -> Vec<TargetMod
         };
         let Some(model) = model else { continue };
         if models.iter().any(|known| known.name == model.name) {
-            let message = format!("`{}` stands twice in `models`", model.name);
+            let message = format!("`{}` is in `models` twice", model.name);
             field.findings.error(item.span, &message, "");
         }
         models.push(model);
@@ -126,7 +126,7 @@ pub(crate) fn seen(fields: &FieldSet<'_>) -> Vec<SampleMember> {
     let names = field.texts().unwrap_or_default();
     if let Some(other) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
         let message = format!("`sees` of a target names the `id` alone, not `{other}`");
-        field.error(&message, "what else it is handed is in its key anyway: write `sees: [id]`");
+        field.error(&message, "its other inputs are in its key anyway: write `sees: [id]`");
     }
     if names.is_empty() { Vec::new() } else { vec![SampleMember::Id] }
 }

@@ -22,9 +22,9 @@ pub(crate) static CHAT_TARGET: Section = Section::new(
         fields![
             "kind": Choice(&["chat"]), required => "a model with a system prompt and tools";
             "system": Text => "the system prompt";
-            "system_path": Text => "a file that holds it";
-            "tools": AnyOf(&[Text, ListOf(&Anything)]) => "tools as {name, description, parameters}, or a JSON file that holds a list of them";
-            "tool_program": AnyOf(&[Text, Texts]) => "what answers tool calls: `file.py:name`, a module that exports `tool`, or a command";
+            "system_path": Text => "a file with it";
+            "tools": AnyOf(&[Text, ListOf(&Anything)]) => "tools as {name, description, parameters}, or a JSON file with a list of them";
+            "tool_program": AnyOf(&[Text, Texts]) => "the program that answers tool calls: `file.py:name`, a module that exports `tool`, or a command";
             "max_turns": Whole(1, 1000, "between 1 and 1000"), or "20" => "requests to the model in one conversation, at most";
         ],
         MODEL,
@@ -44,7 +44,7 @@ pub(crate) fn chat(
         && fields.take("model").is_none()
         && let Some(kind) = fields.take("kind")
     {
-        let hint = "say `model` here, or `models` at the top of the suite";
+        let hint = "set `model` here, or `models` at the top of the suite";
         kind.error("a chat target needs a `model`", hint);
     }
     let system = either("system", "system_path", fields, reader);
@@ -63,8 +63,8 @@ pub(crate) fn chat(
         && let Some(field) = fields.take("tools")
     {
         let hint =
-            "name what does with `tool_program`, for example `tool_program: tools.py:answer`";
-        field.error_at_key("nothing answers the calls of these tools", hint);
+            "name a program with `tool_program`, for example `tool_program: tools.py:answer`";
+        field.error_at_key("no program answers the calls of these tools", hint);
     }
     let max_turns = fields.whole("max_turns").unwrap_or(20);
     let chat = ChatTarget { model, system, tools, max_turns };

@@ -1,4 +1,4 @@
-//! Targets that are deployed agents, asked over HTTP.
+//! Targets that are deployed agents, called over HTTP.
 
 use crate::fields::FieldSet;
 use crate::section::FieldShape::{Anything, Choice, Text};
@@ -14,15 +14,15 @@ pub(crate) static HTTP_TARGET: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["http"]), required => "a deployed agent";
-            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "where requests go; may hold placeholders";
+            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "the address of requests; may contain placeholders";
             "method": Choice(&["POST", "GET", "PUT"]), or "\"POST\"" => "how";
             "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
-            "body": Anything => "JSON whose texts may hold placeholders such as {input}; what a command is handed if absent";
-            "answer": Text => "where the answer stands in the reply: a path such as `$.output`";
-            "messages": Text => "where all messages stand in the reply";
-            "session": Text => "where the name of the conversation stands in the reply: then every turn is a request, and `{session}` stands for it";
+            "body": Anything => "JSON whose texts may contain placeholders such as {input}; the input of a command if absent";
+            "answer": Text => "the path of the answer in the reply, such as `$.output`";
+            "messages": Text => "the path of all messages in the reply";
+            "session": Text => "the path of the conversation's name in the reply: then every turn is a request, and `{session}` is replaced by it";
             "stream": Choice(&["sse"]) => "the reply is a stream of server-sent events, whose texts at `answer` are joined";
-            "endpoint": Text => "stands for the URL in the key";
+            "endpoint": Text => "replaces the URL in the key";
         ],
         COMMON,
         TOLD_ID,
@@ -82,7 +82,7 @@ pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     }
     for (field, name) in unknown {
         let known = exchange::PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
-        let message = format!("`{{{name}}}` stands for nothing");
+        let message = format!("`{{{name}}}` is not a placeholder");
         let hint = format!(
             "placeholders are {known}; the last three also with a member, such as {{metadata.tone}}"
         );
@@ -91,13 +91,13 @@ pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     if let Some(field) = fields.take("stream")
         && fields.take("answer").is_none()
     {
-        let hint = "say where the text stands in each event, for example `answer: $.delta`";
+        let hint = "set the path of the text in each event, for example `answer: $.delta`";
         field.error_at_key("`stream` needs an `answer`", hint);
     }
     if let Some(field) = fields.take("user")
         && fields.take("session").is_none()
     {
-        let hint = "say where the name of the conversation stands in a reply, for example `session: $.session_id`";
+        let hint = "set the path of the conversation's name in a reply, for example `session: $.session_id`";
         field.error_at_key("`user` needs a `session`", hint);
     }
 }

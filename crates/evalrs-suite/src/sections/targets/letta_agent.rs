@@ -99,10 +99,10 @@ struct AgentSource {
 fn source(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Result<Option<AgentSource>, String> {
     let mut said = SOURCES.iter().filter_map(|name| fields.take(name));
     let Some(field) = said.next() else {
-        return Err("it names no `agent_file`, no `agent_id` and no `agent_script`".to_owned());
+        return Err("it has no `agent_file`, `agent_id` or `agent_script`".to_owned());
     };
     for other in said {
-        let message = format!("say `{}` or `{}`, not both", field.key, other.key);
+        let message = format!("set `{}` or `{}`, not both", field.key, other.key);
         other.error_at_key(&message, "keep one");
     }
     let plain = |agent| AgentSource { agent, program: no_program() };
@@ -116,7 +116,7 @@ fn source(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Result<Option<Agent
         _ => {
             let Some(path) = field.path() else { return Ok(None) };
             if reader.files.text(&path) == FileText::Missing {
-                return Err(format!("there is no file `{path}`"));
+                return Err(format!("the file `{path}` does not exist"));
             }
             let text = reader.text_of(field);
             Ok(text.map(|text| LettaAgentSource::File { text, path }).map(plain))
@@ -136,7 +136,7 @@ fn configs(
     if let Some(handles) = fields.take("model_handles")
         && handles.value.value != Yaml::Null
     {
-        handles.error_at_key("say `model_configs` or `model_handles`, not both", "keep one");
+        handles.error_at_key("set `model_configs` or `model_handles`, not both", "keep one");
     }
     let mut all: Vec<LettaModelConfig> = Vec::new();
     for name in field.texts().unwrap_or_default() {
@@ -148,8 +148,8 @@ fn configs(
         }
         let Some(config) = config(field, path, reader) else { continue };
         if all.iter().any(|known| known.model == config.model) {
-            let message = format!("two of `model_configs` are of the model `{}`", config.model);
-            field.error(&message, "results are told apart by the name of the model: keep one");
+            let message = format!("two of `model_configs` have the model `{}`", config.model);
+            field.error(&message, "results are distinguished by the name of the model: keep one");
         }
         all.push(config);
     }
@@ -172,7 +172,7 @@ fn config(field: Field<'_>, path: String, reader: &mut Reader<'_>) -> Option<Let
 /// Why a configuration cannot be used, and what to write in its place.
 fn no_config(name: &str, file: &str) -> String {
     if file == name {
-        return format!("there is no file `{file}`");
+        return format!("the file `{file}` does not exist");
     }
     let handle = match name.split_once('-') {
         Some(("openai", model)) => format!("openai/{model}"),

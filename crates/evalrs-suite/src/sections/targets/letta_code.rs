@@ -36,9 +36,10 @@ pub(crate) fn letta_code(
     let has_folder = fields.take("working_dir").is_some() || fields.take("workspace").is_some();
     let why = match unavailable {
         Some(name) => Some(format!("`{name}` is not available for `letta_code`")),
-        None if !has_folder => {
-            Some("say where it works: `working_dir: DIR`, or `workspace: true` for a fresh folder each time".to_owned())
-        }
+        None if !has_folder => Some(
+            "set its folder: `working_dir: DIR`, or `workspace: true` for a fresh folder each time"
+                .to_owned(),
+        ),
         None => None,
     };
     if why.is_some() {
@@ -86,7 +87,7 @@ pub(crate) fn letta_code(
     })))
 }
 
-/// The adapter with the arguments that the suite asks for.
+/// The adapter with the arguments that the suite sets.
 fn adapter(target: &LettaCodeTarget) -> String {
     let mut words = vec!["--new-agent".to_owned()];
     match &target.permission_mode {

@@ -30,7 +30,7 @@ use crate::sections::targets::recorded::RECORDED;
 use crate::written::{extend, leave_out, rename, without_empty};
 use evalrs_model::spec::{AgentKind, LiveTarget, TargetSpec};
 
-/// A target, told apart by its `kind`.
+/// A target, identified by its `kind`.
 pub(crate) const TARGET: FieldShape = AnyOf(&[
     Mapping(&RECORDED),
     Mapping(&COMMAND_TARGET),
@@ -46,7 +46,8 @@ pub(crate) static AGENT: Section =
     Section::new("a target that runs an agent", &[AGENT_KIND, AGENT_FIELDS]);
 
 const AGENT_KIND: &[FieldSpec] = fields![
-    "kind": Choice(AGENT_KINDS), required => "an agent, whose recorded results alone can be graded";
+    "kind": Choice(AGENT_KINDS), required => "an agent, of which evalrs can grade recorded \
+                                              results only";
 ];
 
 const AGENT_FIELDS: &[FieldSpec] = fields![
@@ -69,7 +70,7 @@ pub(crate) fn target(
 ) -> Option<TargetSpec> {
     let mut fields = field.fields(&RECORDED)?;
     let Some(kind) = fields.take("kind") else {
-        let hint = "`kind: recorded` grades what was recorded already";
+        let hint = "`kind: recorded` grades recorded results";
         return field.refuse_at_key("the target has no `kind`", hint);
     };
     let name = kind.text()?;

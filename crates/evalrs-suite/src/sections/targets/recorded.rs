@@ -14,8 +14,8 @@ pub(crate) static RECORDED: Section = section!["a recorded target",
     "kind": Choice(&["recorded"]), required => "trajectories already recorded";
     "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
     "format": Choice(&names(&trajectory::FORMATS)) => "letta, inspect, openai_chat, anthropic, claude_code, steps, atif, otel or text; detected if absent";
-    "fields": Mapping(&ROW) => "under which dotted path each field stands in a record of the file";
-    "by": Text, or "\"id\"" => "which row a record belongs to: the one with its `id`, the one on the same `line`, or the one with the same value at this path";
+    "fields": Mapping(&ROW) => "the dotted path of each field in a record of the file";
+    "by": Text, or "\"id\"" => "how records are matched to rows: by `id`, by `line`, or by the value at this path";
 ];
 
 /// How the records of the file of a recorded target read, and which rows they belong to.
@@ -24,15 +24,19 @@ pub(crate) fn recording_join(fields: &FieldSet<'_>, has_path: bool) -> Recording
     let map = fields.take("fields");
     let by = fields.take("by");
     for field in map.into_iter().chain(by).filter(|_| !has_path) {
-        let message = format!("`{}` is about the file at `path`, and there is none", field.key);
-        let hint = "the fields of rows are said by `dataset: {path: …, fields: …}`";
+        let message = format!(
+            "`{}` describes the file at `path`, but there is no \
+                               `path`",
+            field.key
+        );
+        let hint = "set the fields of rows with `dataset: {path: …, fields: …}`";
         field.error_at_key(&message, hint);
     }
     if let Some(field) = map {
         join.fields = field_map(field);
         if !join.fields.outputs.is_empty() {
             let message = "a record of a recorded target has one `output`";
-            field.error_at_key(message, "map `output` and `model`; each record is of one model");
+            field.error_at_key(message, "map `output` and `model`; each record has one model");
         }
     }
     join.by = match by.and_then(Field::text).as_deref() {

@@ -1,4 +1,4 @@
-//! Models that talk in a conversation: the `user` of a target, who answers in place of a person.
+//! Models that talk in a conversation: the `user` of a target, which simulates a person.
 
 use serde_json::{Value, json};
 use strum::VariantNames;
@@ -18,21 +18,21 @@ pub(crate) static USER: Section = Section::new(
     &[
         fields![
             "persona": Text => "who the user is and what they want";
-            "persona_path": Text => "a file that says so";
-            "max_turns": Whole(1, 1000, "between 1 and 1000"), or "10" => "messages of the user, at most, the input among them";
-            "stop_when": Text => "the conversation ends with the message of the user that holds this text";
+            "persona_path": Text => "a file with the persona";
+            "max_turns": Whole(1, 1000, "between 1 and 1000"), or "10" => "messages of the user, at most, including the input";
+            "stop_when": Text => "the conversation ends with the message of the user that contains this text";
         ],
         MODEL,
     ],
 );
 
-/// What is said of a model that talks.
+/// The settings of a model that talks.
 pub(crate) const MODEL: &[FieldSpec] = fields![
     "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
-    "model": Text => "the model; those of `models` take its place";
-    "base_url": Text => "where it is asked; no part of the key if `endpoint` is set";
-    "endpoint": Text => "stands for the base URL in the key";
-    "api_key_env": Text => "the environment variable that holds the key";
+    "model": Text => "the model; those of `models` replace it";
+    "base_url": Text => "the URL of its API; not part of the key if `endpoint` is set";
+    "endpoint": Text => "replaces the base URL in the key";
+    "api_key_env": Text => "the environment variable with the API key";
     "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
     "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")) => "none is sent if absent";
     "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed; the trial is added to it";
@@ -48,7 +48,7 @@ pub(crate) fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Sim
     let model = talking_model(&mut inner, reader);
     let persona = either("persona", "persona_path", &inner, reader);
     if inner.take("persona").is_none() && inner.take("persona_path").is_none() {
-        let hint = "say who the user is and what they want, or name a file with `persona_path`";
+        let hint = "describe the user and their goal, or name a file with `persona_path`";
         field.error_at_key("`user` has no `persona`", hint);
     }
     if inner.take("model").is_none() {
@@ -69,7 +69,7 @@ pub(crate) fn either(
 ) -> Option<String> {
     match (fields.take(inline), fields.take(path)) {
         (Some(_), Some(file)) => {
-            file.refuse_at_key(&format!("say `{inline}` or `{path}`, not both"), "keep one")
+            file.refuse_at_key(&format!("set `{inline}` or `{path}`, not both"), "keep one")
         }
         (Some(text), None) => text.text(),
         (None, Some(file)) => reader.text_of(file),
@@ -88,7 +88,7 @@ pub(crate) fn written(user: &SimulatedUser) -> Value {
     all
 }
 
-/// A model without what is said of judges alone.
+/// A model without the settings of judges alone.
 pub(crate) fn written_model(model: &JudgeSpec) -> Value {
     const OF_JUDGES: [&str; 6] = [
         "response_format",

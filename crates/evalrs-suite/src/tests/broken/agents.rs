@@ -23,7 +23,7 @@ fn what_is_said_of_an_agent_is_checked() {
     for (lines, expected) in [
         ("    agent_file: judge.af\n", &[][..]),
         ("    agent_file: judge.af\n    provider: letta\n    model: openai/m\n", &[]),
-        ("    agent_file: no.af\n", &["suite.yaml:7:17 there is no file `no.af`"]),
+        ("    agent_file: no.af\n", &["suite.yaml:7:17 the file `no.af` does not exist"]),
         ("    agent_file: 4\n", &["suite.yaml:7:17 `agent_file` must be text, not a number"]),
         (
             "    agent_file: judge.af\n    judge_tool_name: grade\n",
@@ -31,7 +31,7 @@ fn what_is_said_of_an_agent_is_checked() {
         ),
         (
             "    agent_file: judge.af\n    provider: openai\n",
-            &["suite.yaml:8:5 a judge with an `agent_file` is of the provider `letta`"],
+            &["suite.yaml:8:5 a judge with an `agent_file` has the provider `letta`"],
         ),
         (
             "    provider: letta\n",
@@ -49,7 +49,10 @@ fn what_is_said_of_an_agent_is_checked() {
             "    agent_file: judge.af\n    compare_to: reference\n",
             &["suite.yaml:8:5 a judge that is an agent cannot compare: its tool takes a score"],
         ),
-        ("    keep_agents: true\n", &["suite.yaml:7:5 `keep_agents` is of judges that are agents"]),
+        (
+            "    keep_agents: true\n",
+            &["suite.yaml:7:5 `keep_agents` is a setting of judges that are agents"],
+        ),
         (
             "    panel: [{agent_file: judge.af}, {agent_file: judge.af}]\n",
             &["suite.yaml:7:37 this judge is in the panel already: one judgment would count twice"],
@@ -73,7 +76,7 @@ fn what_is_wrong_with_an_agents_file_stands_at_its_place_in_it() {
             "judge.af:2:14 this agent file is not JSON: a value is expected here",
         ),
         ("[]", "judge.af:1:1 an agent file is a JSON object"),
-        ("{}", "judge.af:1:1 this is no agent file of today: it has no list `agents`"),
+        ("{}", "judge.af:1:1 this is not a current agent file: it has no list `agents`"),
     ] {
         assert_eq!(said(lines, file), [expected], "{file}");
     }

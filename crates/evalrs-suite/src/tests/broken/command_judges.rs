@@ -36,7 +36,7 @@ fn judges(lines: &str) -> Vec<JudgeSpec> {
 
 #[test]
 fn what_is_said_of_a_command_is_checked() {
-    const BY_WORDS: &str = "a command is told its settings by its words";
+    const BY_WORDS: &str = "put settings among the words of the command";
     for (lines, expected) in [
         ("    command: [claude, -p]\n", &[][..]),
         (
@@ -72,7 +72,7 @@ fn what_is_said_of_a_command_is_checked() {
         (
             "    command: [claude]\n    model: opus\n",
             &[
-                "suite.yaml:8:5 a judge has a `command` or a `model`, not both (keep one; a command is told its model by its words, for example `[claude, -p, --model, haiku]`)",
+                "suite.yaml:8:5 a judge has a `command` or a `model`, not both (keep one; name the model among the words of the command, for example `[claude, -p, --model, haiku]`)",
             ],
         ),
         (
@@ -99,8 +99,8 @@ fn what_is_said_of_a_command_is_checked() {
         (
             "    version: '2'\n    retries: 3\n",
             &[
-                "suite.yaml:7:5 `version` is of judges that are commands (a command that judges is named by `command: [PROGRAM, ARGUMENT]`)",
-                "suite.yaml:8:5 `retries` is of judges that are commands (a command that judges is named by `command: [PROGRAM, ARGUMENT]`)",
+                "suite.yaml:7:5 `version` is a setting of judges that are commands (name a command that judges with `command: [PROGRAM, ARGUMENT]`)",
+                "suite.yaml:8:5 `retries` is a setting of judges that are commands (name a command that judges with `command: [PROGRAM, ARGUMENT]`)",
             ],
         ),
         (
@@ -124,7 +124,7 @@ fn what_is_said_of_a_command_is_checked() {
         (
             "    panel: [{command: [a], model: b}]\n",
             &[
-                "suite.yaml:7:28 a judge has a `command` or a `model`, not both (keep one; a command is told its model by its words, for example `[claude, -p, --model, haiku]`)",
+                "suite.yaml:7:28 a judge has a `command` or a `model`, not both (keep one; name the model among the words of the command, for example `[claude, -p, --model, haiku]`)",
             ],
         ),
     ] {

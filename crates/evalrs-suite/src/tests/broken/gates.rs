@@ -76,14 +76,14 @@ fn gates_are_checked() {
     5 | gate: {metric: accuracy, op: gte, value: 900, pass_op: gt}
       |                                          ^^^
 
-    warning: `pass_op` does nothing without `pass_value`
+    warning: `pass_op` has no effect without `pass_value`
      --> suite.yaml:5:47
       |
     5 | gate: {metric: accuracy, op: gte, value: 900, pass_op: gt}
       |                                               ^^^^^^^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngate: {op: gte, value: 5, pass_value: 3}\n"), @r"
-    warning[threshold-out-of-reach]: scores lie between 0 and 1: none meets this gate
+    warning[threshold-out-of-reach]: scores are between 0 and 1: none meets this gate
      --> suite.yaml:5:24
       |
     5 | gate: {op: gte, value: 5, pass_value: 3}
@@ -256,7 +256,7 @@ fn gates_are_checked() {
     6 | reward: {kind: metric, metric_key: zz}
       | ^^^^^^
       |
-      = help: a `reward` of `kind: combine` or `custom` may stand beside a `gate`
+      = help: only a `reward` of `kind: combine` or `custom` can be used with a `gate`
 
     error: unknown grader `zz`
      --> suite.yaml:6:36
@@ -299,7 +299,7 @@ fn extends_and_variables_are_checked() {
       |          ^^^^^^^^^^^^^^^^^
     "###);
     insta::assert_snapshot!(check("extends: nowhere.yaml\n"), @r###"
-    error: there is no file `nowhere.yaml`
+    error: the file `nowhere.yaml` does not exist
      --> suite.yaml:1:10
       |
     1 | extends: nowhere.yaml
@@ -313,7 +313,7 @@ fn extends_and_variables_are_checked() {
       |          ^^^
     "###);
     insta::assert_snapshot!(check("extends: base/wrong.yaml\nname: t\n"), @r"
-    error: the dataset's format does not show in its name
+    error: the dataset's name does not show its format
      --> base/wrong.yaml:1:10
       |
     1 | dataset: d.txt
@@ -321,7 +321,7 @@ fn extends_and_variables_are_checked() {
       |
       = help: name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`
 
-    error: there is no file `base/no.txt`
+    error: the file `base/no.txt` does not exist
      --> base/wrong.yaml:2:42
       |
     2 | graders: {a: {kind: rubric, prompt_path: no.txt}}

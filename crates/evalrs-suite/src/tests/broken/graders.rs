@@ -74,7 +74,7 @@ fn datasets_and_targets_are_checked() {
     5 | target: {path: x}
       | ^^^^^^
       |
-      = help: `kind: recorded` grades what was recorded already
+      = help: `kind: recorded` grades recorded results
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: t.jsonl\n"), @r###"
     error: `target` must be a mapping, not text

@@ -59,7 +59,7 @@ fn settings_of_judges_are_checked() {
       |     ^^^^^^^^^^^^^^^
     "###);
     insta::assert_snapshot!(of_grader(&["votes: {n: 3, combine: mean}", "combine: median"]), @r###"
-    error: `combine` is said twice: here and in `votes`
+    error: `combine` is set twice: here and in `votes`
      --> suite.yaml:8:5
       |
     8 |     combine: median
@@ -108,7 +108,7 @@ fn headers_are_checked() {
     10 |       X-Team: é
        |               ^
 
-    error: `x-team` is written twice: names of headers know no case
+    error: `x-team` is written twice: header names are case-insensitive
       --> suite.yaml:11:7
        |
     11 |       x-team: b
@@ -130,7 +130,7 @@ fn headers_are_checked() {
     13 |       X-Env: {evn: NAME}
        |       ^^^^^
        |
-       = help: name the environment variable that holds it: `X-Env: {env: NAME}`
+       = help: name the environment variable with its value: `X-Env: {env: NAME}`
 
     error: a header has no field `evn`
       --> suite.yaml:13:15
@@ -146,7 +146,7 @@ fn headers_are_checked() {
     14 |       X-Variable: {env: ******}
        |                         ^^^^^^
        |
-       = help: name the environment variable that holds it: `X-Variable: {env: NAME}`
+       = help: name the environment variable with its value: `X-Variable: {env: NAME}`
     "###);
 }
 
@@ -159,7 +159,7 @@ fn secrets_in_headers_and_panels_are_hidden() {
     7 |     headers: {Cookie: **************, authorization: **************}
       |                       ^^^^^^^^^^^^^^
       |
-      = help: name the environment variable that holds it: `Cookie: {env: NAME}`
+      = help: name the environment variable with its value: `Cookie: {env: NAME}`
 
     error: the header `authorization` would put a secret into the suite
      --> suite.yaml:7:54
@@ -167,7 +167,7 @@ fn secrets_in_headers_and_panels_are_hidden() {
     7 |     headers: {Cookie: **************, authorization: **************}
       |                                                      ^^^^^^^^^^^^^^
       |
-      = help: name the environment variable that holds it: `authorization: {env: NAME}`
+      = help: name the environment variable with its value: `authorization: {env: NAME}`
     "###);
     insta::assert_snapshot!(of_grader(&["headers: {X-Team: Bearer my-very-secret}"]), @r###"
     error: the header `X-Team` would put a secret into the suite
@@ -176,7 +176,7 @@ fn secrets_in_headers_and_panels_are_hidden() {
     7 |     headers: {X-Team: *********************}
       |                       ^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: name the environment variable that holds it: `X-Team: {env: NAME}`
+      = help: name the environment variable with its value: `X-Team: {env: NAME}`
     "###);
     insta::assert_snapshot!(of_grader(&["headers: {X-Team: \"Basic ${SECRET}\"}"]), @r###"
     error: the header `X-Team` would put a secret into the suite
@@ -185,7 +185,7 @@ fn secrets_in_headers_and_panels_are_hidden() {
     7 |     headers: {X-Team: *****************}
       |                       ^^^^^^^^^^^^^^^^^
       |
-      = help: name the environment variable that holds it: `X-Team: {env: NAME}`
+      = help: name the environment variable with its value: `X-Team: {env: NAME}`
     "###);
     insta::assert_snapshot!(of_grader(&["headers: {X-Auth-Token: {env: my-very-secret}}"]), @r###"
     error: `env` is not the name of an environment variable
@@ -194,7 +194,7 @@ fn secrets_in_headers_and_panels_are_hidden() {
     7 |     headers: {X-Auth-Token: {env: **************}}
       |                                   ^^^^^^^^^^^^^^
       |
-      = help: name the environment variable that holds it: `X-Auth-Token: {env: NAME}`
+      = help: name the environment variable with its value: `X-Auth-Token: {env: NAME}`
     "###);
     insta::assert_snapshot!(of_grader(&["panel:", "  - {model: a, apiKey: my-very-secret}", "  - {model: b, api_key: {env: KEY}}"]), @r###"
     error: `apiKey` would put a key into the suite
@@ -236,7 +236,7 @@ fn streams_are_refused() {
     8 |     panel: [{model: a}, {model: b, extra_body: {stream: true}}]
       |                                                 ^^^^^^
       |
-      = help: leave `stream` out; `timeout` says how long a reply may take
+      = help: remove `stream`; `timeout` limits the time of a reply
     "###);
     let inherited = of_grader(&["extra_body: {stream: true}", "panel: [{model: a}, {model: b}]"]);
     assert_eq!(inherited.matches("error: ").count(), 1, "{inherited}");

@@ -44,7 +44,7 @@ fn programs_are_checked() {
       |
       = help: write `path: d.py` and `runtime: python`
 
-    error: what is called in a module is always its `grade`
+    error: evalrs always calls `grade` of a module
      --> suite.yaml:8:28
       |
     8 |   e: {kind: program, path: e.ts:check}
@@ -143,7 +143,7 @@ fn programs_are_checked() {
       |
       = help: write `deterministic: check` to run it twice for some samples
 
-    error: a program with `cache: false` is run anew every time: there is nothing to check
+    error: a program with `cache: false` runs every time: nothing to check
      --> suite.yaml:9:42
       |
     9 |   e: {kind: program, path: p, cache: no, deterministic: check}
@@ -157,7 +157,7 @@ fn programs_are_checked() {
     10 |   f: {kind: program, path: p, deterministic: false}
        |                                              ^^^^^
        |
-       = help: a program that gives different results has `cache: false`
+       = help: a program whose results vary needs `cache: false`
     "###);
 }
 

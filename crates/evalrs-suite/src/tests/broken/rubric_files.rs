@@ -22,7 +22,7 @@ fn front_matter_is_checked() {
     1 | ---
       | ^^^
       |
-      = help: end it with a line `---` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: end it with a line `---` (if a rubric begins with a rule, put a blank line before it or write the rule as `***`)
     "###);
     insta::assert_snapshot!(of_file("", "---\nJudge it.\n---\nHarshly.\n", &[]), @r###"
     error: front matter is a mapping, not text
@@ -31,7 +31,7 @@ fn front_matter_is_checked() {
     2 | Judge it.
       | ^^^^^^^^^
       |
-      = help: a rubric that begins with a rule has a blank line before it, or writes the rule `***`
+      = help: if a rubric begins with a rule, put a blank line before it or write the rule as `***`
     "###);
     insta::assert_snapshot!(of_file("", "---\n## Criteria\n- kind: 1\n- right\n---\nJudge.\n", &[]), @r###"
     error: front matter is a mapping, not a list
@@ -40,7 +40,7 @@ fn front_matter_is_checked() {
     3 | - kind: 1
       | ^^^^^^^^^
       |
-      = help: a rubric that begins with a rule has a blank line before it, or writes the rule `***`
+      = help: if a rubric begins with a rule, put a blank line before it or write the rule as `***`
     "###);
     insta::assert_snapshot!(of_file("", "---\nmodel: [a\n---\nJudge.\n", &[]), @r###"
     error: this `[` is never closed
@@ -49,7 +49,7 @@ fn front_matter_is_checked() {
     2 | model: [a
       |        ^
       |
-      = help: a rubric that begins with a rule has a blank line before it, or writes the rule `***`
+      = help: if a rubric begins with a rule, put a blank line before it or write the rule as `***`
     "###);
     insta::assert_snapshot!(of_file("", "---\nmodle: m\napi_key: my-very-secret\nvotes: 3\n---\nJudge.\n", &[]), @"
     error: the front matter of a rubric has no field `modle`
@@ -58,7 +58,7 @@ fn front_matter_is_checked() {
     2 | modle: m
       | ^^^^^
       |
-      = help: did you mean `model`? (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: did you mean `model`? (if a rubric begins with a rule, put a blank line before it or write the rule as `***`)
 
     error: the front matter of a rubric has no field `api_key`
      --> rubrics/r.txt:3:1
@@ -66,7 +66,7 @@ fn front_matter_is_checked() {
     3 | api_key: **************
       | ^^^^^^^
       |
-      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow`, `allow_unknown` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow`, `allow_unknown` (if a rubric begins with a rule, put a blank line before it or write the rule as `***`)
 
     error: the front matter of a rubric has no field `votes`
      --> rubrics/r.txt:4:1
@@ -74,7 +74,7 @@ fn front_matter_is_checked() {
     4 | votes: 3
       | ^^^^^
       |
-      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow`, `allow_unknown` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow`, `allow_unknown` (if a rubric begins with a rule, put a blank line before it or write the rule as `***`)
     ");
     insta::assert_snapshot!(of_file("", "---\nmodel: 4\nscale: {min: 5, max: 1}\npass_threshold: 2\n---\nJudge.\n", &[]), @r###"
     error: `model` must be text, not a number
@@ -104,7 +104,7 @@ fn front_matter_is_checked() {
     2 | model: ${MODEL}
       |        ^^^^^^^^
       |
-      = help: say this in the suite
+      = help: write this in the suite
 
     error: variables are replaced in suites only, not in rubric files
      --> rubrics/r.txt:3:11
@@ -112,7 +112,7 @@ fn front_matter_is_checked() {
     3 | include: ["${A}.txt", 5]
       |           ^^^^^^^^^^
       |
-      = help: say this in the suite
+      = help: write this in the suite
 
     error: an item of `include` must be text, not a number
      --> rubrics/r.txt:3:23
@@ -151,7 +151,7 @@ fn front_matter_is_checked() {
 #[test]
 fn includes_are_checked() {
     insta::assert_snapshot!(of_file("", "---\ninclude: none.txt\n---\nJudge.\n", &[]), @r###"
-    error: there is no file `rubrics/none.txt`
+    error: the file `rubrics/none.txt` does not exist
      --> rubrics/r.txt:2:10
       |
     2 | include: none.txt
@@ -174,7 +174,7 @@ fn includes_are_checked() {
     2 | incldue: c.txt
       | ^^^^^^^
       |
-      = help: did you mean `include`? (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: did you mean `include`? (if a rubric begins with a rule, put a blank line before it or write the rule as `***`)
     "###
     );
     insta::assert_snapshot!(
@@ -204,7 +204,7 @@ fn includes_are_checked() {
 fn a_rubric_that_includes_a_hundred_thousand_files_is_refused_soon() {
     let names: Vec<String> = (0..100_000).map(|at| format!("f{at}")).collect();
     let said = of_file("", &format!("---\ninclude: [{}]\n---\nJudge.\n", names.join(", ")), &[]);
-    assert!(said.contains("error: there is no file `rubrics/f499`\n"), "{said}");
+    assert!(said.contains("error: the file `rubrics/f499` does not exist\n"), "{said}");
     assert!(!said.contains("`rubrics/f500`"), "{said}");
 }
 

@@ -21,7 +21,7 @@ fn rubrics_are_checked() {
       = help: keep one
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt_path: missing.txt\n"), @r###"
-    error: there is no file `missing.txt`
+    error: the file `missing.txt` does not exist
      --> suite.yaml:6:18
       |
     6 |     prompt_path: missing.txt
@@ -204,13 +204,13 @@ fn secrets_are_never_shown() {
       |
       = help: write the name, not the key: `api_key_env: OPENAI_API_KEY`
 
-    error: `base_url` holds a password
+    error: `base_url` has a password
      --> suite.yaml:9:15
       |
     9 |     base_url: ********************
       |               ^^^^^^^^^^^^^^^^^^^^
       |
-      = help: give the key by `api_key_env: NAME`
+      = help: pass the key with `api_key_env: NAME`
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\napi_kye: my-very-secret\n"), @"
     error: a suite has no field `api_kye`
@@ -331,7 +331,7 @@ fn a_judge_without_a_threshold_is_warned_of_where_its_passes_are_used() {
         ("", weighted, Some("the gate counts passes")),
         ("", logical, Some("the gate counts passes")),
         ("    scale: {min: 1, max: 5}\n", accuracy, Some("the gate counts passes")),
-        ("    confirm_fails: 1\n", "", Some("`confirm_fails` asks again")),
+        ("    confirm_fails: 1\n", "", Some("`confirm_fails` judges everything else again")),
         ("", "num_runs: 2\n", Some("the passes of several runs are counted")),
         ("    pass_threshold: 1.0\n", accuracy, None),
         ("    compare_to: old\n", accuracy, None),
@@ -342,7 +342,8 @@ fn a_judge_without_a_threshold_is_warned_of_where_its_passes_are_used() {
         match expected {
             None => assert_eq!(said, "", "{fields}{rest}"),
             Some(used) => {
-                let start = "warning: `q` has no `pass_threshold`, so that only the full score is a pass, and ";
+                let start =
+                    "warning: `q` has no `pass_threshold`, so only the full score is a pass, and ";
                 assert!(said.starts_with(&format!("{start}{used}")), "{said}");
                 assert_eq!(said.matches("warning: ").count(), 1, "{said}");
             }
@@ -360,7 +361,7 @@ fn a_variable_that_is_not_set_is_one_error() {
     let said = with_gate("    base_url: https://judge.example/v1?design=a&decoder=b\n", "");
     assert_eq!(said, "");
     let said = with_gate("    base_url: https://judge.example/v1?api-key=abcdefgh\n", "");
-    assert!(said.contains("`base_url` holds a key in its parameters"), "{said}");
+    assert!(said.contains("`base_url` has a key in its parameters"), "{said}");
 }
 
 #[test]

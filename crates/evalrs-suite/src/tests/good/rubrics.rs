@@ -257,7 +257,7 @@ fn rubrics_of_rows_include_files_and_set_nothing() {
             wrong("`include` leads out of the suite's folder"),
             vec!["s/leads.txt:2:11", "s/leads.txt:2:29"],
         ),
-        ("s/lacks.txt", wrong("there is no file `s/none.txt`"), vec!["s/lacks.txt:2:10"]),
+        ("s/lacks.txt", wrong("the file `s/none.txt` does not exist"), vec!["s/lacks.txt:2:10"]),
         ("s/waits.txt", FileText::Unread, vec![]),
         ("s/blank.txt", wrong("the rubric is empty"), vec!["s/blank.txt"]),
         ("s/none.txt", FileText::Missing, vec![]),

@@ -183,7 +183,7 @@ fn a_message_is_read_whatever_goes_on() {
     assert!(line.starts_with(" no sample has a tag"), "{line}");
     press(&mut screen, &board, NARROW, "j");
     let line = third(&shown(&mut screen, &board, NARROW));
-    assert!(line.starts_with(" held: Enter: the rest (980"), "{line}");
+    assert!(line.starts_with(" paused: Enter: the rest (980"), "{line}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_long_text_scrolls_and_stays_where_it_is() {
     board.overview.counts.fixed += 1;
     assert_eq!(lines_from(&before, 8), lines_from(&shown(&mut screen, &board, NARROW), 8));
     press(&mut screen, &board, NARROW, "end");
-    assert!(shown(&mut screen, &board, NARROW).contains("another one than before"));
+    assert!(shown(&mut screen, &board, NARROW).contains("* changed"));
 }
 
 fn lines_from(text: &str, at: usize) -> Vec<&str> {

@@ -43,21 +43,21 @@ fn all_keys_are_told() {
      support-quality  ╭ keys of evalrs watch ────────────────────────────────────────╮ · $0.31 of $1.00
      ✓ PASS (was FAIL)│ judgments                                                    │ asked · 1 failed
      idle, waiting for│  Enter         ask what is held back                         │
-                      │  N             ask 200 of it, and wait again                 │
-    ─ grader ─────── m│  r             ask the judgments of this verdict anew        │─ judged  errors ─
-    ▸ helpful       0.│  p             pin this sample: listed first, asked early    │98/1,000     ! 2
+                      │  N             judge the next 200, then pause again                 │
+    ─ grader ─────── m│  r             make the judgments of this verdict again        │─ judged  errors ─
+    ▸ helpful       0.│  p             pin this sample: listed and judged first    │98/1,000     ! 2
       grounded in…  0.│  e             open the rubric in an editor                  │00/1,000       0
       by_subject    0.│ saves                                                        │00/1,000       0
-      ▲ 1 fixed   ▼ 2 │  u             look at the rubric before; again: go back     │  · 1 pending
-    ─[moved] failing  │  [ ]           look at the save before, after                │ovement ─ 1 of 5 ─
+      ▲ 1 fixed   ▼ 2 │  u             show the previous save; again: go back     │  · 1 pending
+    ─[moved] failing  │  [ ]           show the save before, after                │ovement ─ 1 of 5 ─
            moved     b│  D             what the save changed in the rubric           │bmission
     ▌ ✗ ▼  broken    0│  s             list all saves                                │s! You can retu…
-      ✓ ▲  fixed     0│  Enter t       in there: look at one, take it back           │s! You can retu…
+      ✓ ▲  fixed     0│  Enter t       in the list: show a save, revert to it           │s! You can retu…
       !    error      │ labels                                                       │s! You can retu…
-      ✓ △  raised    0│  y n           a person passes, fails this answer            │s! You can retu…
+      ✓ △  raised    0│  y n           label this answer pass, fail            │s! You can retu…
       ✗ ▼  broken    0│  0 … 9         a score: the digit, 0 for 10, or tenths       │s! You can retu…
-                      │  !             the top of a scale that goes by tenths        │
-                      │  x             take your label back                          │
+                      │  !             the top of a scale of tenths        │
+                      │  x             remove your label                          │
                       │  space         skip: the next one without a label            │
                       │  L             what to label next, and why                   │
                       │ verdicts                                                     │
@@ -67,9 +67,9 @@ fn all_keys_are_told() {
      ✗ fails, 0.400   │  m             those that moved                              │                 ▐
                       │  f             those that fail                               │                 ▐
      why, and what cha│  d             those that disagree with a label              │                 ▐
-     The answer names │  P             false passes: pass what a person fails        │y-]{+but does    ▐
-     not say who pays │  F             false fails: fail what a person passes        │gain+}.          ▐
-                      │  c             those on which people differ                  │                 ▐
+     The answer names │  P             false passes: label fail, verdict pass        │y-]{+but does    ▐
+     not say who pays │  F             false fails: label pass, verdict fail        │gain+}.          ▐
+                      │  c             disputed: reviewers disagree                  │                 ▐
      submission       │  E             errors                                        │                 ▐
      Yes! You can retu│  a             all                                           │                 ▐
                       │  Tab ⇧Tab      next, previous of these                       │                 ▐
@@ -78,7 +78,7 @@ fn all_keys_are_told() {
                       │  b             those of one grader                           │
      input            │  Esc           all again, whatever tag, grader, search       │
      Hi,              │  o             another order: movement, score, length …      │
-                      │  O             the same order from its other end             │
+                      │  O             reverse the order             │
      q quit  f failing╰ j k PgDn PgUp scroll, ? or Esc closes ───────────────────────╯v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
@@ -99,7 +99,7 @@ fn lists_without_rows_say_what_is_not_there() {
         ("m", "nothing moved"),
         ("f", "nothing fails"),
         ("d", "no row has a label"),
-        ("c", "there is nothing on which people differ"),
+        ("c", "no disputed labels"),
         ("E", "no errors"),
         ("a / z", "nothing here matches /z; Esc shows all"),
     ] {

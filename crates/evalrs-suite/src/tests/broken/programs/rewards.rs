@@ -59,7 +59,7 @@ fn python_functions_are_checked() {
       |
       = help: did you mean `timeout`?
 
-    error: `extractor_options` is of extractors written in Python
+    error: `extractor_options` applies to extractors written in Python
       --> suite.yaml:10:39
        |
     10 |   g: {kind: tool, function: contains, extractor_options: {timeout: 3}}
@@ -113,7 +113,7 @@ fn rewards_are_checked() {
       = help: write `kind: custom`
     "###);
     insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: 0.5\n"), @r###"
-    error: this expression names no grader: every sample would have the same score
+    error: this expression does not name a grader: every sample would have the same score
      --> suite.yaml:5:9
       |
     5 | reward: 0.5
@@ -131,7 +131,7 @@ fn rewards_are_checked() {
       = help: for example `reward: 0.7*quality + 0.3*policy`
     "###);
     insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {kind: combine}\n"), @r###"
-    error: what combines graders needs an expression, `combine`
+    error: a combining grader needs an expression, `combine`
      --> suite.yaml:5:1
       |
     5 | reward: {kind: combine}
@@ -140,7 +140,7 @@ fn rewards_are_checked() {
       = help: for example `combine: 0.7*quality + 0.3*policy`
     "###);
     insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\n  reward: {kind: tool, function: contains}\nreward: q\n"), @r###"
-    error: a grader is called `reward` already, and so is what this section makes
+    error: a grader is already named `reward`, the name of this section's score
      --> suite.yaml:6:1
       |
     6 | reward: q
@@ -189,7 +189,7 @@ fn expressions_are_checked() {
     7 |   b: {kind: combine, combine: quality + a}
       |                                         ^
       |
-      = help: name the graders that it is made of
+      = help: name the graders that it combines
 
     error: unknown grader `tone`
      --> suite.yaml:8:36
@@ -211,7 +211,7 @@ fn expressions_are_checked() {
     10 |   e: {kind: combine, combine: (quality}
        |                               ^
 
-    error: this expression names no grader: every sample would have the same score
+    error: this expression does not name a grader: every sample would have the same score
       --> suite.yaml:11:31
        |
     11 |   f: {kind: combine, combine: 1 - 0.5}
@@ -219,7 +219,7 @@ fn expressions_are_checked() {
        |
        = help: for example `combine: 0.7*quality + 0.3*policy`
 
-    error: what combines graders needs an expression, `combine`
+    error: a combining grader needs an expression, `combine`
       --> suite.yaml:12:3
        |
     12 |   g: {kind: combine, comine: quality}
