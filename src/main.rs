@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         Box::new(HarmlessWriter::new(anstream::AutoStream::new(std::io::stdout(), styled)))
     };
     let mut err = HarmlessWriter::new(anstream::AutoStream::new(std::io::stderr(), choice));
-    if let Err(problem) = start_log(cli.verbose, &OsSystem) {
+    if let Err(problem) = start_log(cli.global.verbose, &OsSystem) {
         let _ = writeln!(err, "warning: {problem}");
     }
     let is_terminal = std::io::stderr().is_terminal();
@@ -73,8 +73,9 @@ fn main() -> ExitCode {
         err: &mut err,
         is_terminal,
         width,
+        cuts: columns.is_some(),
         has_color: styled != anstream::ColorChoice::Never,
-        verbosity: cli.verbose,
+        verbosity: cli.global.verbose,
     };
     ExitCode::from(dispatch(&cli, &mut console).code())
 }

@@ -7,24 +7,29 @@ use evalrs_use_cases::args::StoreArgs;
 /// `evalrs agree`.
 #[derive(Debug, Args)]
 pub struct AgreeArgs {
-    /// The suite.
+    /// Suite file
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// What is looked at: a grader (its score; GRADER.pass its verdicts, GRADER.submission what it was given), `labels` of
-    /// people, or `row.FIELD`, as in `metrics` of a suite. With @MODEL behind it, of this model alone.
+    /// One side: a grader, `labels` or `row.FIELD`
+    ///
+    /// GRADER is its score, GRADER.pass its verdict, GRADER.submission its input, `labels` the human labels. `A@MODEL` is
+    /// one model's. The names are those of `metrics` in a suite.
     #[arg(value_name = "A")]
     pub one: String,
-    /// What that is compared with, named likewise; `model.NAME` is the same of another model. Precision and recall take it
-    /// for the truth.
+    /// Other side, named likewise, or `model.NAME`
+    ///
+    /// `model.NAME` compares with the same of another model. Precision and recall take this side as the truth.
     #[arg(value_name = "B")]
     pub other: String,
-    /// Also for each `model`, for each of the `tags`, or for each value of `row.FIELD`.
+    /// Split by `model`, `tags` or `row.FIELD`
     #[arg(long, value_name = "DIMENSION")]
     pub by: Option<String>,
-    /// Prints everything as JSON.
+    /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
-    /// Labels of people, as `run` takes them.
+    /// Use these human labels
+    ///
+    /// The file is as for `evalrs run`.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     #[command(flatten)]

@@ -7,37 +7,48 @@ use evalrs_use_cases::args::{SelectArgs, StoreArgs};
 /// `evalrs cache`.
 #[derive(Debug, Args)]
 pub struct CacheArgs {
-    /// What to do with the store.
+    /// What to do with the cache.
     #[command(subcommand)]
     pub command: CacheCommand,
 }
 
-/// What to do with the store.
+/// What to do with the cache.
 #[derive(Debug, Subcommand)]
 pub enum CacheCommand {
-    /// Writes the judgments a suite needs as a file to commit, sorted by key.
+    /// Write a suite's judgments to a file
+    ///
+    /// evalrs merges them into `cache/SUITE.judgments.jsonl`, sorted by key. Commit that file.
     Export(ExportArgs),
-    /// Shows what the store holds: judgments by model, outcome, origin and age, and how many the last run found.
+    /// Show judgments by model, outcome and age
+    ///
+    /// evalrs also shows where they come from, and how many cache hits the last run had.
     Stats(PlaceArgs),
-    /// Merges exported judgments, of a colleague or another machine, into the store.
+    /// Merge judgments into the cache
+    ///
+    /// The files come from `evalrs cache export` of a colleague or another machine. With --as they may be judgments that
+    /// another tool made.
     Import(ImportArgs),
-    /// Checks every entry of the store and of the committed files.
+    /// Check every entry of the cache
+    ///
+    /// evalrs checks the committed files too.
     Verify(PlaceArgs),
-    /// Removes outcomes that no run needs any more, and compacts the rest.
+    /// Remove unused outcomes and compact the rest
     Gc(GcArgs),
-    /// Prints where the store is.
+    /// Print the folder of the cache
     Path(PlaceArgs),
 }
 
 /// Which store is meant.
 #[derive(Debug, Args)]
 pub struct PlaceArgs {
-    /// The suite whose store it is [default: that of the working directory].
+    /// Suite whose cache is meant
+    ///
+    /// [default: the cache of the working directory]
     #[arg(value_name = "SUITE")]
     pub suite: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Prints the result as JSON.
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -47,13 +58,17 @@ pub struct PlaceArgs {
 pub struct GcArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Removes what no run has used since a day (2026-01-31), or for an age (30d, 12h, 2w).
+    /// Remove outcomes unused since a day or for an age
+    ///
+    /// A day is like 2026-01-31, an age like 30d, 12h or 2w.
     #[arg(long, value_name = "WHEN")]
     pub unused_since: Option<String>,
-    /// Removes the least recently used outcomes until the rest fits (500MB, 2GiB).
+    /// Remove the least recently used until the rest fits
+    ///
+    /// A size is like 500MB or 2GiB.
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<String>,
-    /// Shows what would be removed; changes nothing.
+    /// Show the outcomes to remove; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -61,33 +76,40 @@ pub struct GcArgs {
 /// `evalrs cache import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Files of judgments, as `cache export` writes them; with --as, JSON Lines, JSON or CSV with one judgment a row.
+    /// Files of `evalrs cache export`; see --as for others
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
-    /// Treats the files as judgments made elsewhere, by the judge of this grader.
+    /// Import judgments of another tool for this grader
+    ///
+    /// The files are JSON Lines, JSON or CSV with one judgment per row.
     #[arg(long = "as", num_args = 2, value_names = ["SUITE", "GRADER"], conflicts_with = "suite")]
     pub bind: Vec<String>,
-    /// Replaces scores in the store that differ from those of the files, as a refresh would.
+    /// Replace cached scores that differ
     #[arg(long, requires = "bind")]
     pub replace: bool,
-    /// Where the fields of such a judgment stand: id, model, trial, judge, vote, score, rationale. A list of scores is
-    /// one a vote, and so is each of `score=[one,two]`. Of judge, model, trial and vote, what no row has a field of is
-    /// said of all rows: `judge=people`.
+    /// Map the fields of such a row: `score=rating`
+    ///
+    /// The names are id, model, trial, judge, vote, score and rationale. A list of scores has one vote each, and so does
+    /// each of `score=[one,two]`. For judge, model, trial and vote, a value that is not a field of any row applies to all
+    /// rows: `judge=people`.
     #[arg(long, value_name = "NAME=PATH,...", requires = "bind")]
     pub fields: Vec<String>,
-    /// The scores that values stand for, such as `Tie=0`; `garbage=error` is a judgment without one. Other values are
-    /// numbers.
+    /// Map values to scores: `Tie=0`
+    ///
+    /// `garbage=error` is a judgment without a score. Other values are numbers.
     #[arg(long, value_name = "VALUE=SCORE,...", requires = "bind")]
     pub map: Vec<String>,
-    /// Exits with 1 unless every judgment belongs to something that the grader asks for.
+    /// Exit with 1 if a judgment matches no call
     #[arg(long, requires = "bind")]
     pub complete: bool,
-    /// The suite whose store it is [default: that of the working directory].
+    /// Suite whose cache is meant
+    ///
+    /// [default: the cache of the working directory]
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Prints the result as JSON.
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -95,32 +117,37 @@ pub struct ImportArgs {
 /// `evalrs cache export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The suite.
+    /// Suite file
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// Writes only these judgments to a file of their own; without it they are merged into the suite's file of committed
-    /// judgments, `<suite>.judgments.jsonl` in the workspace's `cache/`.
+    /// Write the judgments to this file instead
+    ///
+    /// By default evalrs merges them into `cache/SUITE.judgments.jsonl` of the workspace.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Removes from the suite's file what the suite no longer needs.
+    /// Remove judgments that the suite no longer needs
     #[arg(long, conflicts_with = "output")]
     pub prune: bool,
-    /// Also writes what a live target did, so that `run --frozen` needs neither the target nor its judges. Left out
-    /// otherwise: conversations are large.
+    /// Write the conversations of the target too
+    ///
+    /// `evalrs run --frozen` then needs neither the target nor the judges. Conversations are large.
     #[arg(long)]
     pub targets: bool,
-    /// Also writes a .gitattributes beside the file, with which git merges such files line by line.
+    /// Write a .gitattributes file beside it too
+    ///
+    /// With it git merges such files line by line.
     #[arg(long)]
     pub git: bool,
     #[command(flatten)]
     pub select: SelectArgs,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Prints what was written as JSON.
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-    /// Labels of people, as `run` takes them. Ignored here: accepted so that a command line can be reused with another
-    /// command.
-    #[arg(long, value_name = "FILE")]
+    /// Ignore this file
+    ///
+    /// The flag is accepted so that you can reuse the command line of `evalrs run`.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub labels: Option<String>,
 }

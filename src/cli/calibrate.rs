@@ -9,20 +9,27 @@ use evalrs_use_cases::calibration::CalibrationOptions;
 /// `evalrs calibrate --suite`.
 #[derive(Debug, Args)]
 pub struct CalibrateSuiteArgs {
-    /// Evaluates this suite and writes how far its graders agree with labels of people to `cache/SUITE.calibration.json`, which
-    /// runs then show.
+    /// Suite file
+    ///
+    /// evalrs evaluates it and writes the agreement with human labels to `cache/SUITE.calibration.json`. Runs then show it.
     #[arg(long, value_name = "SUITE")]
     pub suite: String,
-    /// Labels of people, as `evalrs run` takes them.
+    /// Compare with these human labels
+    ///
+    /// The file is as for `evalrs run`.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
-    /// The least kappa between a judge and people (exit code 3), for runs with --require-calibration too.
+    /// Require this kappa of each judge (exit code 3)
+    ///
+    /// Runs with --require-calibration require it too.
     #[arg(long, value_name = "KAPPA", allow_negative_numbers = true)]
     pub min_kappa: Option<f64>,
-    /// The least share of verdicts that agree, between 0 and 1 (exit code 3), for such runs too.
+    /// Require this share of equal verdicts, from 0 to 1
+    ///
+    /// Below it evalrs exits with 3. Runs with --require-calibration require it too.
     #[arg(long, value_name = "SHARE")]
     pub min_agreement: Option<f64>,
-    /// Only replays stored outcomes.
+    /// Replay the cache only
     #[arg(long)]
     pub frozen: bool,
     #[command(flatten)]

@@ -10,21 +10,31 @@ use evalrs_use_cases::args::{PAGE, StoreArgs, report_format, report_names};
 /// `evalrs report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The id of a run or the beginning of it, `latest`, `latest~1` (the run before it), or the folder of a record.
+    /// Run: an id, `latest`, `latest~1` or a folder
+    ///
+    /// The beginning of an id is enough. `latest~1` is the run before the last.
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
-    /// What is written.
+    /// Choose the format
     #[arg(long, value_name = "FORMAT", value_parser = report_kinds(), default_value = FORMATS[0].name)]
     pub format: ReportKind,
-    /// Writes to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// The suite whose records are meant; by default those of the working directory.
+    /// Report a run of this suite
+    ///
+    /// By default evalrs takes the runs of the working directory.
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
-    /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
+    /// List at most N failures [default: 10, in Markdown 20]
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+    /// Shows every number that the report has.
+    #[arg(long)]
+    pub details: bool,
+    /// Reports what moved since this run, in place of the one before; in Markdown too.
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
 }
@@ -59,13 +69,13 @@ fn report_kinds() -> impl TypedValueParser<Value = ReportKind> {
 /// `evalrs history`.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// The suite file.
+    /// Suite file
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// Prints the runs as JSON.
+    /// Print the runs as JSON
     #[arg(long)]
     pub json: bool,
-    /// Only the last N runs.
+    /// Show only the last N runs
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 }

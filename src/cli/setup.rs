@@ -7,16 +7,20 @@ use evalrs_use_cases::args::dollars;
 /// `evalrs init`.
 #[derive(Debug, Default, Args)]
 pub struct InitArgs {
-    /// The folder, made if needed.
+    /// Folder to write; it may be missing
     #[arg(value_name = "DIR", default_value = ".")]
     pub dir: String,
-    /// With a grader of one's own in this language.
+    /// Add a grader of your own in this language
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub grader: Option<StarterLanguage>,
-    /// With a rubric and a judge model: labelled rows, a job for CI, and what git has to know.
+    /// Add a rubric for a judge, and labelled samples
+    ///
+    /// evalrs also writes a CI job, .gitignore and .gitattributes.
     #[arg(long, conflicts_with = "grader")]
     pub rubric: bool,
-    /// Instead, what agents are told of evalrs: a skill in `.claude/skills` and `.agents/skills`.
+    /// Write a skill for coding agents instead
+    ///
+    /// It goes to `.claude/skills` and `.agents/skills`, and teaches an agent to use evalrs.
     #[arg(long, conflicts_with_all = ["grader", "rubric"])]
     pub skill: bool,
 }
@@ -24,7 +28,7 @@ pub struct InitArgs {
 /// `evalrs completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: clap_complete::Shell,
 }
@@ -32,10 +36,12 @@ pub struct CompletionsArgs {
 /// `evalrs mcp`.
 #[derive(Debug, Args)]
 pub struct McpArgs {
-    /// Lets runs ask what is not stored, until they have spent this many US dollars in all. Without a budget nothing is asked.
+    /// Let runs spend this many US dollars in all
+    ///
+    /// Without a budget runs only replay the cache.
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// The same, until they have executed N actions in all.
+    /// Let runs make N calls in all
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
 }
@@ -43,7 +49,7 @@ pub struct McpArgs {
 /// `evalrs man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Writes the pages of all commands to this folder.
+    /// Write the pages of all commands to this folder
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<String>,
 }
@@ -51,13 +57,13 @@ pub struct ManArgs {
 /// What a grader is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StarterLanguage {
-    /// A Python program.
+    /// A Python program
     Python,
-    /// A TypeScript module.
+    /// A TypeScript module
     Typescript,
-    /// A JavaScript module.
+    /// A JavaScript module
     Javascript,
-    /// A shell script.
+    /// A shell script
     Bash,
 }
 
@@ -65,22 +71,26 @@ pub enum StarterLanguage {
 #[cfg(feature = "import")]
 #[derive(Debug, Args)]
 pub struct ImportSourceArgs {
-    /// What another tool wrote: a configuration, a file of results or logs, or a folder of them.
+    /// Configuration, results or logs, or a folder of them
     #[arg(value_name = "SOURCE")]
     pub source: String,
-    /// The folder that is made: suites, datasets, programs, and IMPORT.md.
+    /// Write suites, datasets, programs and IMPORT.md here
     #[arg(long, short, value_name = "DIR")]
     pub output: String,
-    /// What SOURCE is, where its content does not tell; an unknown kind lists all.
+    /// Name the kind of SOURCE; an unknown kind lists all
+    ///
+    /// Usually evalrs recognizes the kind by the content.
     #[arg(long, value_name = "KIND")]
     pub from: Option<String>,
-    /// Writes into a folder that holds files, and over those of the same names.
+    /// Overwrite files in a folder that has files
     #[arg(long)]
     pub force: bool,
-    /// The folder outside of which no file is read [default: the git repository of SOURCE, else its folder].
+    /// Read no file outside of this folder
+    ///
+    /// [default: the git repository of SOURCE, else its folder]
     #[arg(long, value_name = "DIR")]
     pub root: Option<String>,
-    /// Prints the report as JSON.
+    /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -35,7 +35,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// What is wrong with that file is said by the command.
 pub fn color(cli: &Cli, system: &dyn System) -> Color {
     const VARIABLES: [&str; 3] = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
-    match cli.color {
+    match cli.global.color {
         Some(ColorChoice::Auto) => return Color::Auto,
         Some(ColorChoice::Always) => return Color::Always,
         Some(ColorChoice::Never) => return Color::Never,
@@ -78,8 +78,9 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         err: &mut err,
         is_terminal: console.is_terminal,
         width: console.width,
+        cuts: console.cuts,
         has_color: console.has_color,
-        verbosity: cli.verbose,
+        verbosity: cli.global.verbose,
     };
     let done = match &cli.command {
         Command::Run(args) => run::run(args, &mut console),

@@ -39,6 +39,7 @@ mod examples;
 mod grade;
 #[cfg(unix)]
 mod headless;
+mod help;
 mod ids;
 mod import_keys;
 mod import_sources;

@@ -7,31 +7,41 @@ use evalrs_use_cases::args::StoreArgs;
 /// What is served, and to whom.
 #[derive(Clone, Debug, Args)]
 pub struct ServeArgs {
-    /// Suite files, or folders of them. Their samples can be looked at, labelled and evaluated; the runs of the
-    /// workspace are served in any case.
+    /// Suite files or folders
+    ///
+    /// You can browse, label and evaluate their samples. The runs of the workspace are always served.
     #[arg(value_name = "SUITE")]
     pub suites: Vec<String>,
-    /// The port; 0 takes a free one.
+    /// Listen on this port
+    ///
+    /// 0 takes a free one.
     #[arg(long, default_value_t = 7357, value_name = "PORT")]
     pub port: u16,
-    /// The address to listen at. Another than that of this machine needs a token.
+    /// Listen on this address
+    ///
+    /// An address that other machines reach needs --token-env.
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub bind: std::net::IpAddr,
-    /// Opens the page in the browser.
+    /// Open the page in the browser
     #[arg(long)]
     pub open: bool,
-    /// The environment variable that holds the token, of at least 16 characters: programs send it as
-    /// `Authorization: Bearer TOKEN`, browsers are asked for it as a password.
+    /// Require the token in this environment variable
+    ///
+    /// A token has at least 16 characters. Programs send it as `Authorization: Bearer TOKEN`, browsers as a password.
     #[arg(long, value_name = "NAME")]
     pub token_env: Option<String>,
-    /// Neither evaluates nor writes labels.
+    /// Evaluate nothing and write no labels
     #[arg(long)]
     pub read_only: bool,
-    /// Several people label on this server: its page asks each for a name, and requests say it as `who`. Without it
-    /// labels are of the person who runs the server: `EVALRS_WHO`, else the account.
+    /// Let several people label, each with a name
+    ///
+    /// The page asks each reviewer for a name. Requests pass it as `who`. By default labels belong to the person who runs
+    /// the server: `EVALRS_WHO`, else the account.
     #[arg(long, conflicts_with = "read_only")]
     pub labellers: bool,
-    /// Labels of people, as `run` takes them [default: `bot.labels.jsonl` beside `bot.yaml`].
+    /// Read and write labels in this file
+    ///
+    /// [default: `bot.labels.jsonl` beside `bot.yaml`]
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     #[command(flatten)]
@@ -41,13 +51,23 @@ pub struct ServeArgs {
 /// A session of `watch` on a page.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ServeSessionArgs {
-    /// Serves the session in the browser too, as `evalrs serve` does: verdicts as they come, and labels by a key.
-    #[arg(long)]
+    /// Serve the session in the browser too
+    ///
+    /// The page is that of `evalrs serve`: it shows verdicts as they arrive, and you label with keys.
+    #[arg(long, help_heading = "Output")]
     pub serve: bool,
-    /// The port of --serve at 127.0.0.1; 0 takes a free one.
-    #[arg(long, requires = "serve", default_value_t = 7357, value_name = "PORT")]
+    /// Listen on this port of 127.0.0.1
+    ///
+    /// 0 takes a free one.
+    #[arg(
+        long,
+        hide_short_help = true,
+        requires = "serve",
+        default_value_t = 7357,
+        value_name = "PORT"
+    )]
     pub port: u16,
-    /// Opens the page of --serve in the browser.
-    #[arg(long, requires = "serve")]
+    /// Open the page of --serve in the browser
+    #[arg(long, help_heading = "Output", hide_short_help = true, requires = "serve")]
     pub open: bool,
 }

@@ -3,109 +3,204 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use evalrs_report::{FORMATS, ReportFormat};
+use evalrs_report::page::terminal::Screen;
+use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 
 /// Whose files a record has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum RecordLayout {
-    /// Ours.
+    /// The files of a run record
     #[default]
     Evalrs,
-    /// Those of Letta Evals up to 0.16.
+    /// The result folder of Letta Evals up to 0.16
     Letta,
 }
 
 /// What is evaluated, and how.
 #[derive(Debug, Args)]
 pub struct EvaluateArgs {
-    /// Suite files.
+    /// Suite files or folders
+    ///
+    /// A folder stands for every `suite.yaml` and `*.suite.yaml` in it.
     #[arg(required_unless_present = "raw", value_name = "SUITE")]
     pub suites: Vec<String>,
-    /// Also writes the run record to this folder.
-    #[arg(long, short, value_name = "DIR")]
-    pub output: Option<String>,
-    /// The files of that folder: those of a run record, or the result directory of Letta Evals.
-    #[arg(long, value_enum, value_name = "LAYOUT", requires = "output", default_value_t = RecordLayout::Evalrs)]
-    pub layout: RecordLayout,
-    /// What is written to standard output.
-    #[arg(long, value_name = "FORMAT", value_parser = report_formats(), default_value = FORMATS[0].name)]
-    pub format: &'static ReportFormat,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label` [default: `bot.labels.jsonl`
-    /// beside `bot.yaml`, where there is one].
-    #[arg(long, value_name = "FILE")]
-    pub labels: Option<String>,
+    /// Run the target and grade nothing
+    #[arg(
+        long,
+        help_heading = "Selection",
+        hide_short_help = true,
+        conflicts_with_all = ["frozen", "offline"]
+    )]
+    pub only_targets: bool,
+    /// Replay the cache only; a cache miss is an error
+    ///
+    /// A run with a cache miss exits with 3. This is the flag for CI: no key is needed and nothing is spent.
+    #[arg(long, help_heading = "Cache")]
+    pub frozen: bool,
+    /// Call neither judges nor the target
+    ///
+    /// Programs that grade still run. Grades that need another call are skipped.
+    #[arg(long, help_heading = "Cache")]
+    pub offline: bool,
+    /// Repeat cached judgments, of one grader or of all
+    ///
+    /// `--refresh=GRADER` repeats those of one grader. `--refresh=target` runs the target again.
+    #[arg(
+        long,
+        value_name = "GRADER",
+        help_heading = "Cache",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with_all = ["frozen", "offline"]
+    )]
+    pub refresh: Vec<String>,
+    /// Retry cached failures
+    #[arg(long, help_heading = "Cache")]
+    pub retry_errors: bool,
     #[command(flatten)]
     pub store: StoreArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Only replays stored outcomes: an action without one is an error (exit code 3).
-    #[arg(long)]
-    pub frozen: bool,
-    /// Calls neither judges nor the target; runs programs that grade.
-    #[arg(long)]
-    pub offline: bool,
-    /// Runs the target and grades nothing.
-    #[arg(long, conflicts_with_all = ["frozen", "offline"])]
-    pub only_targets: bool,
-    /// Keeps no record of the run: `diff`, `report` and `history` do not know of it.
-    #[arg(long)]
-    pub no_record: bool,
-    /// Re-runs stored judgments, of one grader (--refresh=GRADER) or of all; --refresh=target runs the target again.
-    #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["frozen", "offline"])]
-    pub refresh: Vec<String>,
-    /// Retries stored failures.
-    #[arg(long)]
-    pub retry_errors: bool,
-    /// Also reports means over the suites, with their intervals, and exits by the gate on them: a file with `name`, `metrics` and
-    /// `gate`. Changing it asks nothing.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only_targets", "raw"])]
-    pub rollup: Option<String>,
-    /// Exits with 3 unless every judge was compared with labels of people as it is now (`evalrs calibrate --suite`), and
-    /// agrees with them as far as `calibration` of the suite asks.
-    #[arg(long, conflicts_with_all = ["only_targets", "raw"])]
+    /// Compare verdicts with these human labels
+    ///
+    /// JSON Lines, JSON or CSV with `id` and `label` [default: `bot.labels.jsonl` beside `bot.yaml`, if it exists].
+    #[arg(long, value_name = "FILE", help_heading = "Labels and gates")]
+    pub labels: Option<String>,
+    /// Require a current calibration of every judge
+    ///
+    /// The run exits with 3 unless every judge, as it is now, was compared with human labels (`evalrs calibrate --suite`)
+    /// and reaches the agreement that `calibration` of the suite demands.
+    #[arg(
+        long,
+        help_heading = "Labels and gates",
+        conflicts_with_all = ["only_targets", "raw"]
+    )]
     pub require_calibration: bool,
-    /// Shows no progress, and no report unless --format asks for one.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
-    #[arg(long, value_name = "N")]
+    /// Report means over all suites and exit by their gate
+    ///
+    /// FILE has `name`, `metrics` and `gate`. The means have intervals. Editing FILE causes no call.
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Labels and gates",
+        hide_short_help = true,
+        conflicts_with_all = ["only_targets", "raw"]
+    )]
+    pub rollup: Option<String>,
+    /// Write the record of the run to this folder too
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<String>,
+    /// Choose the files of that folder
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LAYOUT",
+        help_heading = "Output",
+        hide_short_help = true,
+        requires = "output",
+        default_value_t = RecordLayout::Evalrs
+    )]
+    pub layout: RecordLayout,
+    /// Choose the format of the report
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        help_heading = "Output",
+        value_parser = report_formats(),
+        default_value = FORMATS[0].name
+    )]
+    pub format: &'static ReportFormat,
+    /// List at most N failures in the report [default: 10, in Markdown 20]
+    #[arg(long, value_name = "N", help_heading = "Output", hide_short_help = true)]
     pub failures: Option<usize>,
-    /// Runs no suite, but an agent over prompts (a file, else standard input), and writes the lines of its output to
-    /// standard output, or to the file that -o names.
-    #[arg(long, help_heading = "Without a suite")]
+    /// Print no progress, and a report only with --format
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Keep no record of the run
+    ///
+    /// `diff`, `report` and `history` do not find such a run.
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    pub no_record: bool,
+    /// Show every number of the report
+    #[arg(long, help_heading = "Output")]
+    pub details: bool,
+    /// Report what moved since RUN instead of the last run
+    ///
+    /// In Markdown, the report has this part only with this flag.
+    #[arg(
+        long,
+        value_name = "RUN",
+        help_heading = "Output",
+        hide_short_help = true,
+        conflicts_with = "no_record"
+    )]
+    pub against: Option<String>,
+    /// Run an agent over prompts instead of a suite
+    ///
+    /// The prompts come from a file, else from standard input. The lines that the agent prints go to standard output, or
+    /// to the file that -o names.
+    #[arg(long, help_heading = "Without a suite", hide_short_help = true)]
     pub raw: bool,
+}
+
+impl EvaluateArgs {
+    /// How much a report shows.
+    pub(crate) fn report_options(&self, screen: Screen, rolls_up: bool) -> ReportOptions {
+        ReportOptions {
+            screen,
+            failures: self.failures,
+            details: self.details,
+            against: self.against.is_some(),
+            rolls_up,
+        }
+    }
 }
 
 /// Which part of a suite is evaluated.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SelectArgs {
-    /// Only the first N samples.
-    #[arg(long, value_name = "N")]
+    /// Use only the first N samples
+    #[arg(long, help_heading = "Selection", value_name = "N")]
     pub max_samples: Option<usize>,
-    /// Only samples with one of these tags (comma-separated).
-    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    /// Use only samples with one of these tags
+    ///
+    /// Separate tags by commas.
+    #[arg(long, help_heading = "Selection", value_name = "TAG", value_delimiter = ',')]
     pub tags: Vec<String>,
-    /// Only this sample; may be repeated.
-    #[arg(long = "sample", value_name = "ID")]
+    /// Use only this sample; may be repeated
+    #[arg(long = "sample", help_heading = "Selection", value_name = "ID")]
     pub samples: Vec<String>,
-    /// Only this grader; may be repeated. Leaves the gate out unless it needs no other.
-    #[arg(long = "grader", value_name = "NAME")]
+    /// Use only this grader; may be repeated
+    ///
+    /// The gate is left out unless it needs no other grader.
+    #[arg(long = "grader", help_heading = "Selection", value_name = "NAME")]
     pub graders: Vec<String>,
-    /// Only trials 0 to N-1.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Use only trials 0 to N-1
+    #[arg(long, help_heading = "Selection", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub trials: Option<u32>,
-    /// Grades the results recorded in this directory (Letta Evals) in place of the suite's target.
-    #[arg(long, value_name = "DIR")]
+    /// Grade results recorded in this folder, not the target
+    ///
+    /// DIR holds results of Letta Evals. The target of the suite is not run.
+    #[arg(long, help_heading = "Selection", value_name = "DIR", hide_short_help = true)]
     pub cached: Option<String>,
 }
 
 /// Where outcomes are kept.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArgs {
-    /// The folder of the store [default: `cache/` beside evalrs.toml or the suite].
-    #[arg(long, value_name = "DIR", env = "EVALRS_CACHE_DIR")]
+    /// Use this folder as the cache
+    ///
+    /// [default: `cache/` beside evalrs.toml or the suite]
+    #[arg(
+        long,
+        help_heading = "Cache",
+        value_name = "DIR",
+        env = "EVALRS_CACHE_DIR",
+        hide_short_help = true
+    )]
     pub cache_dir: Option<String>,
 }
 
@@ -113,21 +208,39 @@ pub struct StoreArgs {
 /// say.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArgs {
-    /// Maximum number of actions in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub max_concurrent: Option<u32>,
-    /// Maximum number of conversations of the target in flight [default: 4].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub max_concurrent_targets: Option<u32>,
-    /// Stops after N actions (exit code 3).
-    #[arg(long, value_name = "N")]
+    /// Stop after N calls
+    ///
+    /// Calls of judges and conversations of the target count, programs do not. A run that stops so exits with 3. Its outcomes
+    /// are cached.
+    #[arg(long, help_heading = "Limits", value_name = "N")]
     pub max_calls: Option<u64>,
-    /// Stops before more than this many US dollars are spent (exit code 3).
-    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    /// Stop before spending more US dollars
+    ///
+    /// A run that stops so exits with 3. Its outcomes are cached.
+    #[arg(long, help_heading = "Limits", value_name = "DOLLARS", value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// Stops using an endpoint after N consecutive identical failures, or one of its models after N consecutive replies
-    /// without a verdict (exit code 3) [default: 10].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Keep at most N calls in flight
+    #[arg(long, help_heading = "Limits", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_concurrent: Option<u32>,
+    /// Keep at most N conversations of the target in flight [default: 4]
+    #[arg(
+        long,
+        help_heading = "Limits",
+        value_name = "N",
+        hide_short_help = true,
+        value_parser = clap::value_parser!(u32).range(1..=4096)
+    )]
+    pub max_concurrent_targets: Option<u32>,
+    /// Stop using an endpoint after N identical failures in a row [default: 10]
+    ///
+    /// A model is also dropped after N replies in a row without a verdict. The run then exits with 3.
+    #[arg(
+        long,
+        help_heading = "Limits",
+        value_name = "N",
+        hide_short_help = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub max_identical_failures: Option<u32>,
 }
 

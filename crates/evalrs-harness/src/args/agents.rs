@@ -8,44 +8,52 @@ use crate::args::harness::ProgramArgs;
 
 /// `evalrs capture`.
 #[derive(Debug, Default, Args)]
-#[command(mut_arg("refresh", |arg| arg.help("Runs the agent, and the grader, even where what they gave is stored")))]
-#[command(mut_arg("frozen", |arg| arg.help("Only replays what is stored: a prompt without an answer is an error")))]
+#[command(mut_arg("refresh", |arg| arg.help("Run the agent and the grader again despite cached results")))]
+#[command(mut_arg("frozen", |arg| arg.help("Replay the cache only; a cache miss is an error")))]
 #[command(mut_arg("max_concurrent", |arg| arg.hide(true)))]
 pub struct CaptureArgs {
-    /// The prompts, one a line: `id`, `input` (text, or the turns of a conversation), `hint`, `metadata`, `timeout`.
+    /// Prompts, one per line
+    ///
+    /// Each has `id`, `input` (a text, or the turns of a conversation), `hint`, `metadata` and `timeout`.
     #[arg(value_name = "PROMPTS", index = 1)]
     pub file: Option<String>,
-    /// What is passed over.
+    /// Ignored
     #[arg(hide = true, index = 2)]
     pub ignored: Vec<String>,
-    /// The adapter: a JSON file, or claude-code, gemini-cli or codex.
+    /// Use this adapter: a name or a JSON file
+    ///
+    /// The names are claude-code, gemini-cli and codex.
     #[arg(long, short, value_name = "ADAPTER")]
     pub schema: Option<String>,
-    /// Writes the records to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// The folder that the agent works in.
+    /// Run the agent in this folder
     #[arg(long, short, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// Milliseconds that a turn may take [default: as the adapter says, else 60000].
+    /// Limit a turn to MS milliseconds
+    ///
+    /// [default: the adapter's limit, else 60000]
     #[arg(long, short, value_name = "MS")]
     pub timeout: Option<String>,
-    /// Prompts under way at once.
+    /// Keep N prompts in flight
     #[arg(long, short = 'j', value_name = "N", default_value = "1")]
     pub concurrency: String,
-    /// Reads the prompts from standard input.
+    /// Read the prompts from standard input
     #[arg(long)]
     pub stdin: bool,
-    /// Gives every prompt a folder of its own in this one.
+    /// Give each prompt its own folder in this one
     #[arg(long, value_name = "DIR")]
     pub workspace_dir: Option<String>,
-    /// Says how far it is.
+    /// Print progress
     #[arg(long)]
     pub progress: bool,
-    /// Adds to the end of the file that -o names.
+    /// Append to the file that -o names
     #[arg(long)]
     pub append: bool,
-    /// Says what the agent does, and the end of what it wrote to standard error.
+    /// Print the agent's steps
+    ///
+    /// evalrs also prints the end of the agent's standard error.
     #[arg(long)]
     pub debug: bool,
     #[command(flatten)]
@@ -55,7 +63,7 @@ pub struct CaptureArgs {
 /// `evalrs trials`.
 #[derive(Debug, Default, Args)]
 pub struct TrialsArgs {
-    /// How often every prompt is tried.
+    /// Run each prompt N times
     #[arg(short = 'k', value_name = "N", default_value = "5")]
     pub trials: String,
     #[command(flatten)]
@@ -64,32 +72,70 @@ pub struct TrialsArgs {
 
 /// `evalrs run --raw`.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Without a suite")]
 pub struct RawArgs {
-    /// The adapter: a JSON file, or claude-code, gemini-cli or codex.
-    #[arg(long, short, value_name = "ADAPTER", requires = "raw")]
+    /// Use this adapter: a name or a JSON file
+    ///
+    /// The names are claude-code, gemini-cli and codex.
+    #[arg(
+        long,
+        short,
+        help_heading = "Without a suite",
+        value_name = "ADAPTER",
+        requires = "raw",
+        hide_short_help = true
+    )]
     pub schema: Option<String>,
-    /// A command whose first {} is the prompt in single quotes.
-    #[arg(long, value_name = "COMMAND", requires = "raw")]
+    /// Run this command with the prompt, quoted, for its first {}
+    #[arg(
+        long,
+        help_heading = "Without a suite",
+        value_name = "COMMAND",
+        requires = "raw",
+        hide_short_help = true
+    )]
     pub simple: Option<String>,
-    /// A line for a shell that finds the prompt in $PROMPT.
-    #[arg(long, value_name = "LINE", requires = "raw")]
+    /// Run this shell line with the prompt in $PROMPT
+    #[arg(
+        long,
+        help_heading = "Without a suite",
+        value_name = "LINE",
+        requires = "raw",
+        hide_short_help = true
+    )]
     pub shell: Option<String>,
-    /// The folder that the agent works in.
-    #[arg(long, short, value_name = "DIR", requires = "raw")]
+    /// Run the agent in this folder
+    #[arg(
+        long,
+        short,
+        help_heading = "Without a suite",
+        value_name = "DIR",
+        requires = "raw",
+        hide_short_help = true
+    )]
     pub cwd: Option<String>,
-    /// Milliseconds that a turn may take [default: as the adapter says, else 60000].
-    #[arg(long, short, value_name = "MS", requires = "raw")]
+    /// Limit a turn to MS milliseconds
+    ///
+    /// [default: the adapter's limit, else 60000]
+    #[arg(
+        long,
+        short,
+        help_heading = "Without a suite",
+        value_name = "MS",
+        requires = "raw",
+        hide_short_help = true
+    )]
     pub timeout: Option<String>,
-    /// Says how far it is.
-    #[arg(long, requires = "raw")]
+    /// Print progress
+    #[arg(long, help_heading = "Without a suite", requires = "raw", hide_short_help = true)]
     pub progress: bool,
 }
 
 /// `evalrs headless`.
 #[derive(Debug, Default, Args)]
 pub struct HeadlessArgs {
-    /// The adapter: a JSON file, or claude-code, gemini-cli or codex.
+    /// Use this adapter: a name or a JSON file
+    ///
+    /// The names are claude-code, gemini-cli and codex.
     #[arg(long, short, value_name = "ADAPTER")]
     pub schema: Option<String>,
 }

@@ -12,22 +12,26 @@ use evalrs_use_cases::calibration::CalibrationOptions;
 /// `evalrs grade`.
 #[derive(Debug, Default, Args)]
 pub struct GradeArgs {
-    /// Records with `input` and `output`, one a line; left out, standard input.
+    /// Records, one per line [default: standard input]
+    ///
+    /// Each has an `input` and an `output`.
     #[arg(value_name = "FILE", index = 1)]
     pub file: Option<String>,
-    /// What is passed over.
+    /// Ignored
     #[arg(hide = true, index = 2)]
     pub ignored: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Writes the records to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Exits as `evalrs run` does: 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed.
-    /// Without it: 0, or 1 on any error.
+    /// Exit as `evalrs run` does
+    ///
+    /// 1 if a record fails, 2 if the command line or the file is wrong, 3 if the grader failed. Without it: 0, or 1 on any
+    /// error.
     #[arg(long)]
     pub strict: bool,
-    /// Logs a line for each grade.
+    /// Print a line per grade
     #[arg(long)]
     pub progress: bool,
 }
@@ -35,47 +39,65 @@ pub struct GradeArgs {
 /// `evalrs calibrate`.
 #[derive(Debug, Default, Args)]
 pub struct CalibrateArgs {
-    /// Graded results, one a line: of `evalrs grade`, or the results.jsonl of `evalrs run`.
+    /// Graded results, one per line
+    ///
+    /// They come from `evalrs grade`, or from results.jsonl of `evalrs run`.
     #[arg(value_name = "RESULTS", index = 1)]
     pub file: Option<String>,
-    /// What is passed over.
+    /// Ignored
     #[arg(hide = true, index = 2)]
     pub ignored: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Writes the report to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Exits with 2 if the command line or the file is wrong and with 3 if the grader failed. Else with 1.
+    /// Exit with 2 or 3 on errors, not with 1
+    ///
+    /// 2 if the command line or the file is wrong, 3 if the grader failed.
     #[arg(long)]
     pub strict: bool,
-    /// How many results are sampled.
+    /// Sample N results
     #[arg(long, short, value_name = "N", default_value_t = 10, allow_negative_numbers = false)]
     pub sample: i64,
-    /// Seed of the sample: the same seed picks the same results.
+    /// Sample with this seed
+    ///
+    /// The same seed samples the same results.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Samples passes as well as failures.
+    /// Sample passes as well as failures
     #[arg(long)]
     pub include_passes: bool,
-    /// Evaluates this suite in place of sampling results, and writes how far its graders agree with labels of people to
-    /// `cache/SUITE.calibration.json`, which runs then show. Exits as `evalrs run` does.
-    #[arg(long, value_name = "SUITE", conflicts_with_all = ["file", "grader", "output", "include_passes", "inputs", "env", "runtime", "refresh"])]
+    /// Evaluate this suite against human labels
+    ///
+    /// evalrs writes the agreement of its graders to `cache/SUITE.calibration.json`. Runs then show it. The exit codes are
+    /// those of `evalrs run`.
+    #[arg(long, value_name = "SUITE", help_heading = "With a suite", conflicts_with_all = ["file", "grader", "output", "include_passes", "inputs", "env", "runtime", "refresh"])]
     pub suite: Option<String>,
-    /// With --suite: labels of people, as `evalrs run` takes them.
-    #[arg(long, value_name = "FILE", requires = "suite")]
+    /// Compare with these human labels
+    ///
+    /// The file is as for `evalrs run`.
+    #[arg(long, value_name = "FILE", help_heading = "With a suite", requires = "suite")]
     pub labels: Option<String>,
-    /// With --suite: the least kappa between a judge and people (exit code 3), for runs with --require-calibration too.
-    #[arg(long, value_name = "KAPPA", requires = "suite", allow_negative_numbers = true, value_parser = kappa)]
+    /// Require this kappa of each judge (exit code 3)
+    ///
+    /// Runs with --require-calibration require it too.
+    #[arg(long, value_name = "KAPPA", help_heading = "With a suite", requires = "suite", allow_negative_numbers = true, value_parser = kappa)]
     pub min_kappa: Option<f64>,
-    /// With --suite: the least share of verdicts that agree, between 0 and 1 (exit code 3), for such runs too.
-    #[arg(long, value_name = "SHARE", requires = "suite", value_parser = share)]
+    /// Require this share of equal verdicts, from 0 to 1
+    ///
+    /// Below it evalrs exits with 3. Runs with --require-calibration require it too.
+    #[arg(long, value_name = "SHARE", help_heading = "With a suite", requires = "suite", value_parser = share)]
     pub min_agreement: Option<f64>,
-    /// With --suite: stops after N actions (exit code 3).
-    #[arg(long, value_name = "N", requires = "suite")]
+    /// Stop after N calls
+    ///
+    /// evalrs then exits with 3.
+    #[arg(long, value_name = "N", help_heading = "With a suite", requires = "suite")]
     pub max_calls: Option<u64>,
-    /// With --suite: stops before more than this many US dollars are spent (exit code 3).
-    #[arg(long, value_name = "DOLLARS", requires = "suite", value_parser = dollars)]
+    /// Stop before spending more US dollars
+    ///
+    /// evalrs then exits with 3.
+    #[arg(long, value_name = "DOLLARS", help_heading = "With a suite", requires = "suite", value_parser = dollars)]
     pub max_cost: Option<f64>,
 }
 
@@ -115,54 +137,66 @@ fn share(text: &str) -> Result<f64, String> {
 /// `evalrs validate-refs`.
 #[derive(Debug, Default, Args)]
 pub struct ValidateRefsArgs {
-    /// Cases with a `reference`, one a line.
+    /// Cases with a `reference`, one per line
     #[arg(value_name = "PROMPTS", index = 1)]
     pub file: Option<String>,
-    /// What is passed over.
+    /// Ignored
     #[arg(hide = true, index = 2)]
     pub ignored: Vec<String>,
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Writes the results to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Exits with 1 if a reference fails, with 2 if the command line or the file is wrong and with 3 if the grader failed.
-    /// Without it: 0, or 1 on any error.
+    /// Exit with 1, 2 or 3 by the cause
+    ///
+    /// 1 if a reference fails, 2 if the command line or the file is wrong, 3 if the grader failed. Without it: 0, or 1 on
+    /// any error.
     #[arg(long)]
     pub strict: bool,
 }
 
+/// What the flags of a grader stand under.
+const GRADER: &str = "Grader";
+
 /// A grader, and how it is run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgramArgs {
-    /// The grader: a .ts, .js, .mjs or .cjs module that exports `grade`, any other file as an executable, or a function of
-    /// a Python file (file.py:name).
-    #[arg(long, short, value_name = "PATH")]
+    /// Grade with this program
+    ///
+    /// PATH is a module (.ts, .js, .mjs or .cjs) that exports `grade`, a function of a Python file (file.py:name), or any
+    /// other file, which evalrs runs as an executable.
+    #[arg(long, short, value_name = "PATH", help_heading = GRADER)]
     pub grader: Option<String>,
-    /// Seconds the grader may take for one record.
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = milliseconds)]
+    /// Limit the grader to SECONDS per record
+    #[arg(long, value_name = "SECONDS", help_heading = GRADER, hide_short_help = true, default_value = "60", value_parser = milliseconds)]
     pub grader_timeout: Milliseconds,
-    /// What runs a module or function: bun, deno, node, python3.12, or a path.
-    #[arg(long, value_name = "RUNTIME")]
+    /// Run a module or function with this runtime
+    ///
+    /// Such as bun, deno, node or python3.12, or a path.
+    #[arg(long, value_name = "RUNTIME", help_heading = GRADER)]
     pub runtime: Option<String>,
-    /// A file, folder or pattern that the grader reads; when it changes, records are graded again. May be repeated.
-    #[arg(long, value_name = "PATH")]
+    /// Name a file that the grader reads; may be repeated
+    ///
+    /// PATH is a file, a folder or a pattern. If it changes, evalrs grades the records again.
+    #[arg(long, value_name = "PATH", help_heading = GRADER)]
     pub inputs: Vec<String>,
-    /// A variable that decides grades: when its value changes, records are graded again. The grader sees all others too.
-    /// May be repeated.
-    #[arg(long, value_name = "NAME")]
+    /// Name a variable that changes grades; may be repeated
+    ///
+    /// If its value changes, evalrs grades the records again. The grader sees all other variables too.
+    #[arg(long, value_name = "NAME", help_heading = GRADER)]
     pub env: Vec<String>,
-    /// Keeps the grader from the network and from writing.
-    #[arg(long, value_enum, value_name = "SANDBOX", default_value_t = SandboxChoice::None)]
+    /// Keep the grader from the network and from writing
+    #[arg(long, value_enum, value_name = "MODE", help_heading = GRADER, default_value_t = SandboxChoice::None)]
     pub sandbox: SandboxChoice,
-    /// Maximum number of calls in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    /// Keep at most N calls in flight
+    #[arg(long, value_name = "N", help_heading = GRADER, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_concurrent: Option<u32>,
-    /// Calls the grader even where a grade is stored.
-    #[arg(long, conflicts_with = "frozen")]
+    /// Grade again despite cached grades
+    #[arg(long, help_heading = "Cache", conflicts_with = "frozen")]
     pub refresh: bool,
-    /// Only replays stored grades: a record without one is an error.
-    #[arg(long)]
+    /// Replay the cache only; a cache miss is an error
+    #[arg(long, help_heading = "Cache")]
     pub frozen: bool,
     #[command(flatten)]
     pub store: StoreArgs,
@@ -185,34 +219,38 @@ fn milliseconds(text: &str) -> Result<Milliseconds, String> {
 /// What a grader is kept from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SandboxChoice {
-    /// Nothing.
+    /// Keep it from nothing
     #[default]
     None,
-    /// The network and writing, where bubblewrap is installed.
+    /// Use bubblewrap if it is installed
     Auto,
-    /// The network and writing; without bubblewrap nothing is graded.
+    /// Use bubblewrap; grade nothing without it
     Bubblewrap,
 }
 
 /// `evalrs schemas`.
 #[derive(Debug, Default, Args)]
 pub struct SchemasArgs {
-    /// Schema name (default: all).
+    /// Schema name [default: all]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// What is passed over.
+    /// Ignored
     #[arg(hide = true)]
     pub ignored: Vec<String>,
-    /// Prints the schemas: without a name, one object with all of them.
+    /// Print the schemas as JSON
+    ///
+    /// Without a name evalrs prints one object with all of them.
     #[arg(long, short)]
     pub json: bool,
-    /// Writes a file for each schema to the folder that -o names.
+    /// Write a file per schema to the folder that -o names
     #[arg(long, short)]
     pub split: bool,
-    /// Lists the names.
+    /// List the names
     #[arg(long, short)]
     pub list: bool,
-    /// Writes to this file, with --split to this folder, in place of standard output.
+    /// Write to this file instead of standard output
+    ///
+    /// With --split PATH is a folder.
     #[arg(long, short, value_name = "PATH")]
     pub output: Option<String>,
 }

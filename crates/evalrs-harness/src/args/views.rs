@@ -7,13 +7,13 @@ use crate::args::harness::ProgramArgs;
 /// What the commands have in common: what they read and where they write.
 #[derive(Debug, Default, Args)]
 pub struct ViewArgs {
-    /// The records, one a line.
+    /// Records, one per line
     #[arg(value_name = "FILE", index = 1)]
     pub file: Option<String>,
-    /// What is passed over.
+    /// Ignored
     #[arg(hide = true, index = 2)]
     pub ignored: Vec<String>,
-    /// Writes to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
 }
@@ -23,10 +23,12 @@ pub struct ViewArgs {
 pub struct ExtractArgs {
     #[command(flatten)]
     pub view: ViewArgs,
-    /// The adapter: a JSON file, or claude-code, gemini-cli or codex.
+    /// Use this adapter: a name or a JSON file
+    ///
+    /// The names are claude-code, gemini-cli and codex.
     #[arg(long, short, value_name = "ADAPTER")]
     pub schema: Option<String>,
-    /// Says how many records there are.
+    /// Print the number of records
     #[arg(long)]
     pub progress: bool,
 }
@@ -36,10 +38,10 @@ pub struct ExtractArgs {
 pub struct FormatArgs {
     #[command(flatten)]
     pub view: ViewArgs,
-    /// jsonl, markdown or csv.
+    /// Write jsonl, markdown or csv
     #[arg(long, short = 'f', value_name = "STYLE", default_value = "jsonl")]
     pub style: String,
-    /// Says how many records there are.
+    /// Print the number of records
     #[arg(long)]
     pub progress: bool,
 }
@@ -49,7 +51,7 @@ pub struct FormatArgs {
 pub struct SummarizeArgs {
     #[command(flatten)]
     pub view: ViewArgs,
-    /// Writes Markdown with every step in place of a line a record.
+    /// Write Markdown with every step
     #[arg(long, short)]
     pub markdown: bool,
 }
@@ -59,10 +61,10 @@ pub struct SummarizeArgs {
 pub struct BalanceArgs {
     #[command(flatten)]
     pub view: ViewArgs,
-    /// The member of `metadata` that names the category.
+    /// Read the category from this key of `metadata`
     #[arg(long, short, value_name = "KEY", default_value = "category")]
     pub key: String,
-    /// A category is too small below this share of an equal share, in percent.
+    /// Report categories below this percentage of an equal share
     #[arg(long, short, value_name = "PERCENT", default_value_t = 50.0, value_parser = percent)]
     pub threshold: f64,
 }
@@ -70,29 +72,37 @@ pub struct BalanceArgs {
 /// `evalrs compare`.
 #[derive(Debug, Default, Args)]
 #[command(mut_arg("grader", |arg| arg.help(
-    "With --strategy custom, what ranks the runs of a prompt: a module that exports `grade`, else a default, else \
-     `compare`; any other file as an executable; or a function of a Python file (file.py:name)"
+    "Rank the runs of a prompt with this program (--strategy custom)"
+).long_help(
+    "Rank the runs of a prompt with this program (--strategy custom)\n\nPATH is a module that exports `grade`, a default \
+     or `compare`, a function of a Python file (file.py:name), or any other file, which evalrs runs as an executable."
 )))]
 pub struct CompareArgs {
-    /// Results of `capture`, or of `trials`, one file a run: PATH, or LABEL:PATH.
+    /// Results of `capture` or `trials`: PATH or LABEL:PATH
+    ///
+    /// One file per run.
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
-    /// A further run and what it is called. May be repeated.
+    /// Add a run under a label; may be repeated
     #[arg(long, value_name = "LABEL:PATH")]
     pub run: Vec<String>,
-    /// weighted, statistical (with intervals) or custom (a grader).
+    /// Compare by weighted, statistical or custom
+    ///
+    /// `statistical` has intervals, `custom` uses a grader.
     #[arg(long, short, value_name = "STRATEGY", default_value = "weighted")]
     pub strategy: String,
-    /// json or markdown [default: by the name of the file that -o names, else json].
+    /// Write json or markdown
+    ///
+    /// [default: by the name of the file that -o names, else json]
     #[arg(long, short, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// What the files hold: auto, capture or trials.
+    /// Read the files as auto, capture or trials
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub input_format: String,
-    /// Writes to this file in place of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<String>,
-    /// Says what is compared.
+    /// Print the files that are compared
     #[arg(long)]
     pub progress: bool,
     #[command(flatten)]

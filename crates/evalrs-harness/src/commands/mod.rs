@@ -25,40 +25,57 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// The commands of agent-eval-harness.
 #[derive(Debug, Subcommand)]
 pub enum HarnessCommand {
-    /// Grades records with `input` and `output`, line by line: what changed is graded again, the rest replayed.
+    /// Grade records without a suite
+    ///
+    /// Each line has an `input` and an `output`. evalrs grades what changed and replays the rest.
     #[command(args_override_self = true)]
     Grade(GradeArgs),
-    /// Samples failures of graded results for people to check the grader.
+    /// Compare judges with human labels
+    ///
+    /// With --suite evalrs evaluates a suite and writes how far its graders agree with human labels. Without it evalrs
+    /// samples failures of graded results, so that you can check the grader, as agent-eval-harness does.
     #[command(args_override_self = true)]
     Calibrate(CalibrateArgs),
-    /// Grades the reference answers of cases: a grader that fails one is wrong.
+    /// Check that references pass their grader
+    ///
+    /// A grader that fails a reference answer is wrong.
     #[command(args_override_self = true)]
     ValidateRefs(ValidateRefsArgs),
-    /// Gives every prompt to the command line of an agent, and writes what it did: what is stored is not run again.
+    /// Run an agent over prompts and record it
+    ///
+    /// evalrs runs the command line of an agent and writes what it did. Cached prompts are not run again.
     #[command(args_override_self = true)]
     Capture(CaptureArgs),
-    /// Gives every prompt to the command line of an agent several times, and writes how often it passed.
+    /// Run an agent over prompts several times
+    ///
+    /// evalrs writes how often each prompt passed: pass@k and pass^k.
     #[command(args_override_self = true)]
     Trials(TrialsArgs),
-    /// Serves the command line of an agent as JSON-RPC over standard input and output.
+    /// Serve an agent's command line as JSON-RPC
+    ///
+    /// The server uses standard input and output.
     #[command(args_override_self = true)]
     Headless(HeadlessArgs),
-    /// Reads what an agent's command line wrote, by an adapter: output and trajectory of every record.
+    /// Read an agent's raw output by an adapter
+    ///
+    /// evalrs writes the output and the trajectory of each record.
     #[command(args_override_self = true)]
     Extract(ExtractArgs),
-    /// Writes results as a table, a report or lines.
+    /// Write results as lines, Markdown or CSV
     #[command(args_override_self = true)]
     Format(FormatArgs),
-    /// Summarizes results: a line each, or Markdown with every step.
+    /// Summarize results, one line each
     #[command(args_override_self = true)]
     Summarize(SummarizeArgs),
-    /// Compares results of several runs, prompt by prompt: quality, speed, reliability, and who won.
+    /// Compare results of several runs
+    ///
+    /// evalrs compares quality, speed and reliability prompt by prompt, and counts wins.
     #[command(args_override_self = true)]
     Compare(CompareArgs),
-    /// Shows how the cases of a test set are spread over categories.
+    /// Count a test set's cases by category
     #[command(args_override_self = true)]
     Balance(BalanceArgs),
-    /// Prints JSON Schemas of the records that are read and written.
+    /// Print JSON Schemas of records and suites
     #[command(args_override_self = true)]
     Schemas(SchemasArgs),
 }

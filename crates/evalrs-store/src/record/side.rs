@@ -3,7 +3,8 @@
 //! A record of a hundred thousand results is read a line at a time, and of each only what is compared is kept. What
 //! cannot be read is passed over and counted.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -73,11 +74,46 @@ pub fn read_side(
     }
 }
 
-fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
+/// Both sides of a comparison without the lines of results that are in both, and are equal: of a run in which little changed
+/// little is read closely. None where one of them has no results.
+pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<[DiffSide; 2]> {
+    let has_results = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).is_ok();
+    if !pasts.into_iter().all(has_results) {
+        return None;
+    }
+    let [before, now] = pasts.map(|past| line_digests(system, past));
+    let side = |past: &PastRun, other: &HashSet<u64>| {
+        let is_wanted = |line: &[u8]| !other.contains(&digest_of(line));
+        let found = read_cases(system, past, &is_wanted);
+        let CaseResults { graders, read: cases, .. } = found.cases;
+        DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() }
+    };
+    Some([side(pasts[0], &now), side(pasts[1], &before)])
+}
+
+/// The digests of the lines of a run's results.
+fn line_digests(system: &dyn System, past: &PastRun) -> HashSet<u64> {
+    let found = RefCell::new(HashSet::new());
+    let note = |line: &[u8]| {
+        found.borrow_mut().insert(digest_of(line));
+        false
+    };
+    past.each_line_that(system, &note, &mut |_| ());
+    found.into_inner()
+}
+
+/// The cases of a run, and how many lines could not be read or were there before.
+struct ReadCases {
+    cases: CaseResults,
+    broken: usize,
+    again: usize,
+}
+
+fn read_cases(system: &dyn System, past: &PastRun, is_wanted: &dyn Fn(&[u8]) -> bool) -> ReadCases {
     let graders = past.header.graders().map(|(name, _)| name.to_owned());
     let mut cases = CaseResults::new(graders.collect());
     let mut again = 0;
-    let broken = past.each_line(system, &mut |line| {
+    let broken = past.each_line_that(system, is_wanted, &mut |line| {
         let name = CaseName {
             sample_id: line.sample_id.clone(),
             model: line.model.clone(),
@@ -88,7 +124,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         // The first line of a case stands, whatever a broken file says after it.
         for (grader, grade) in line.grades.iter().filter(|_| is_new) {
             if let Some(grade) = side_grade(grade) {
-                let answer = line.submission_of(grader).map(answer_digest);
+                let answer = line.submission_of(grader).map(|text| digest_of(text.as_bytes()));
                 cases.add(&name, grader, SideGrade { answer, ..grade });
             }
         }
@@ -97,6 +133,11 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         }
         cases.touch(name);
     });
+    ReadCases { cases, broken, again }
+}
+
+fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
+    let ReadCases { cases, broken, again } = read_cases(system, past, &|_| true);
     let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf =
         read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
@@ -251,9 +292,9 @@ fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
     })
 }
 
-/// Enough of a digest to tell the answers of one case apart.
-fn answer_digest(text: &str) -> u64 {
-    let digest = blake3::hash(text.as_bytes());
+/// Enough of a digest to tell the answers of one case apart, or the lines of two files.
+fn digest_of(text: &[u8]) -> u64 {
+    let digest = blake3::hash(text);
     digest.as_bytes().iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
 }
 
