@@ -9,6 +9,7 @@ mod output;
 #[cfg(unix)]
 mod readme;
 mod rules;
+mod tutorials;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
