@@ -36,7 +36,7 @@ fn documents() -> Vec<String> {
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             if entry.path().is_dir() && name != "docs/design" {
                 folders.push(name);
-            } else if name.ends_with(".md") {
+            } else if entry.path().extension().is_some_and(|ending| ending == "md") {
                 names.push(name);
             }
         }
@@ -75,6 +75,10 @@ fn space() -> Space {
     let run = "{\"format\": 1, \"sample_id\": \"q1\", \"model\": null, \"trial\": 0, \"submissions\": {\"quality\": \"Paris\"}}\n";
     let space = Space::new(&[
         ("dataset.jsonl", row),
+        (
+            "sessions/add-isbn-check.jsonl",
+            include_str!("../../examples/sessions/add-isbn-check.jsonl"),
+        ),
         ("episodes.json", episode),
         (
             "testset-v1.json",

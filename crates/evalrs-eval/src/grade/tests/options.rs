@@ -107,6 +107,19 @@ fn problems_with_options_of_call_graders_are_all_found() {
             ],
         ),
         (
+            "tool_called",
+            json!({"name": "a", "patterns": {"b": "(", "c": 1}}),
+            vec!["patterns.c `c` must be text ()"],
+        ),
+        (
+            "tool_called",
+            json!({"patterns": {"b": "("}}),
+            vec![
+                " the option `name` is missing ()",
+                "patterns.b `b` is not a valid pattern: the group is not closed at position 0 ()",
+            ],
+        ),
+        (
             "tool_calls_match",
             json!({"expected": ["a", {"nam": 1}]}),
             vec!["expected.1 a call needs a `name` ()"],
