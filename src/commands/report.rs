@@ -86,7 +86,7 @@ fn against(
     };
     let labels = labels.read(console)?;
     let digest = run.facts.results_digest.as_deref();
-    let now = LaterRun { past, digest, summary: &run.summary };
+    let now = LaterRun { past, digest, agreement: &run.summary.label_agreement };
     Ok(moves_since(&before, now, || labels, console.system))
 }
 

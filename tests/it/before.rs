@@ -143,8 +143,8 @@ fn a_frozen_run_says_that_a_judgment_has_an_earlier_key_version() {
 
     exit code 3: 6 grades could not be made: run `evalrs run against.yaml` with an API key, then `evalrs cache export against.yaml`, and commit the file
     6 errors
-    5 ×  not_stored  first one polite                    its judgment is stored under an earlier key
-                                                         version, and --frozen forbids asking again
+    5 ×  not_stored  first one polite                    its judgment is cached under an earlier key
+                                                         version, and --frozen forbids calls
     1 ×  compare_to  first line 7 (e2c3319739b2) polite  the recorded run has no submission of this
                                                          sample
       for more, run `evalrs explain against.yaml e2c3319739b2`

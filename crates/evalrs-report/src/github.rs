@@ -352,7 +352,7 @@ mod tests {
 
         | 2 trials | pass@2 | pass^2 | flaky |
         |:--|--:|--:|:--|
-        | `accuracy` | 1.000 | 0.000 | 2 of 2: `s1 [m:1,x]` 1/2, <code>&#60;s&#124;2&#62; &#91;m&#58;1&#44;x&#93;</code> 1/2 |
+        | `accuracy` | 1.000 | 0.000 | 2 of 2 |
 
         | sample | `accuracy` | <code>quality&#124;x</code> |
         |:--|:--|:--|

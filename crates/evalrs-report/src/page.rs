@@ -193,18 +193,9 @@ pub struct Table {
     columns: Vec<Column>,
     rows: Vec<TableRow>,
     notes: Vec<Text>,
-    fold: TableFold,
-    indent: usize,
-}
-
-/// What becomes of a table whose columns cannot be made narrow enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TableFold {
-    /// Each row becomes lines of `title: value`.
-    #[default]
-    Rows,
-    /// The table becomes several, each with the first column and as many others as fit: the columns are alike.
-    Columns,
+    /// Whether a table that is too wide becomes several, each with the first column and as many others as fit: its columns are
+    /// alike. Of others each row becomes lines of `title: value`.
+    folds_columns: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -269,7 +260,7 @@ impl Table {
     /// The same, folded by columns.
     #[must_use]
     pub fn folding_columns(self) -> Self {
-        Self { fold: TableFold::Columns, ..self }
+        Self { folds_columns: true, ..self }
     }
 
     /// Adds a row.
@@ -315,7 +306,7 @@ impl Table {
             columns: places.iter().filter_map(|at| self.columns.get(*at).cloned()).collect(),
             rows: self.rows.iter().map(of_row).collect(),
             notes: self.notes.clone(),
-            ..*self
+            folds_columns: self.folds_columns,
         }
     }
 }

@@ -16,9 +16,8 @@ pub(super) fn page(reported: &ReportedRollup<'_>, shows_record: bool) -> Page {
     gate_lines(&rollup.gate, &mut page);
     declared::add(&rollup.metrics, &mut page);
     let record = reported.record.filter(|_| shows_record);
-    let record = record.map(|record| faint(&format!("roll-up: {record}")));
-    if let Some(line) = record {
-        page.add(Block::Unbroken(line));
+    if let Some(record) = record {
+        page.add(Block::Unbroken(faint(&format!("roll-up: {record}"))));
     }
     page
 }

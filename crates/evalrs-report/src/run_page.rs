@@ -12,7 +12,7 @@ mod tests;
 mod view;
 
 use super::declared;
-use super::digest::{ReportDigest, case_name};
+use super::digest::{ReportDigest, label};
 use super::format::{ProcessFacts, ReportedRun};
 use super::intervals::is_pass_fail;
 use super::page::{Block, Column, Page, Table, Text, bad, faint, quoted, strong, text};
@@ -88,7 +88,7 @@ fn add_failures(digest: &ReportDigest, run: &ReportedRun<'_, '_>, page: &mut Pag
         let name = run.origin.named(failure.at, &failure.sample_id, &failure.input);
         let trial = digest.trials.then(|| failure.trial.to_string());
         table.row([
-            quoted(&case_name(&name, failure.model.as_deref(), None)),
+            quoted(&label(&name, failure.model.as_deref(), None)),
             trial.unwrap_or_default().into(),
             quoted(&failure.grader),
             if is_plain { Text::default() } else { bad(&score(failure.score)) },

@@ -76,6 +76,7 @@ pub struct EvaluateArgs {
     #[arg(
         long,
         help_heading = "Labels and gates",
+        hide_short_help = true,
         conflicts_with_all = ["only_targets", "raw"]
     )]
     pub require_calibration: bool,

@@ -20,7 +20,7 @@ use super::records::record;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
 use super::run_history::{HistoryEntry, Questions, remember};
-use super::run_record::{begin_record, remove_old_records, write_record};
+use super::run_record::{KeptRun, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::usage::{note_used, pack_store};
@@ -46,7 +46,7 @@ use evalrs_metrics::results::report::Report;
 use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::usage::target_lines;
-use evalrs_report::{Audience, ReportedRun};
+use evalrs_report::{Audience, ProcessFacts, ReportedRun};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::{RunFacts, last_id, run_id as run_id_after};
 use evalrs_system::System;
@@ -251,9 +251,7 @@ fn run_one(
     warn(&settled, console.err)?;
     add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    let kept = recorded.as_ref().ok();
-    let facts = RunFacts { moved: kept.and_then(|kept| kept.moved.clone()), ..facts };
-    let shown = process_facts(&facts, Some(seconds), kept.and_then(|kept| kept.folder.clone()));
+    let shown = shown_facts(&facts, seconds, recorded.as_ref().ok());
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
@@ -264,6 +262,13 @@ fn run_one(
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
+}
+
+/// What is reported of the process, and of its record if that was written.
+fn shown_facts(facts: &RunFacts, seconds: f64, kept: Option<&KeptRun>) -> ProcessFacts {
+    let folder = kept.and_then(|kept| kept.folder.clone());
+    let moved = kept.and_then(|kept| kept.moved.clone());
+    ProcessFacts { moved, ..process_facts(facts, Some(seconds), folder) }
 }
 
 /// The run that the command line names to compare with.

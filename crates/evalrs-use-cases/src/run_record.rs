@@ -57,8 +57,8 @@ pub(super) fn write_record(
     let moved = recorded.as_ref().and_then(|written| {
         let past = open(system, &folder, &facts.id)?;
         let before = against.cloned().or_else(|| base_of(system, &home, &past))?;
-        let summary = report.summary;
-        let now = LaterRun { past: &past, digest: Some(&written.digest), summary };
+        let agreement = &report.summary.label_agreement;
+        let now = LaterRun { past: &past, digest: Some(&written.digest), agreement };
         moves_since(&before, now, || all_labels(session), system)
     });
     let facts = &RunFacts { moved: moved.clone(), ..facts.clone() };

@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Block, ColumnKind, Page, Table, Text, TextRole};
-use evalrs_base::text::{cut, sanitize};
+use evalrs_base::text::{cut, cut_middle, sanitize};
 
-/// The columns that a quoted text may take.
+/// The columns that a quoted text may take, and a name in a table.
 const QUOTED: usize = 200;
+const NAME: usize = 60;
 
 /// The page as a text.
 pub(crate) fn shown(page: &Page) -> String {
@@ -63,7 +64,13 @@ fn add_table(table: &Table, to: &mut String) {
         });
         push_line(to, &format!("|{}", sides.collect::<String>()));
         for row in &table.rows {
-            let mut cells: Vec<String> = row.cells.iter().map(inline).collect();
+            let cells = row.cells.iter().zip(&table.columns);
+            let mut cells: Vec<String> = cells
+                .map(|(cell, column)| match column.kind {
+                    ColumnKind::Names => inline_with(cell, |text| cut_middle(text, NAME)),
+                    ColumnKind::Words | ColumnKind::Numbers => inline(cell),
+                })
+                .collect();
             for (after, cell) in row.after.iter().zip(cells.last_mut()) {
                 let _ = write!(cell, "<br>{}", inline(after));
             }
@@ -82,8 +89,13 @@ fn plain(text: &Text) -> String {
 }
 
 fn inline(text: &Text) -> String {
+    inline_with(text, |text| cut(text, QUOTED))
+}
+
+/// The text, with what others wrote as short as `shorten` makes it.
+fn inline_with(text: &Text, shorten: fn(&str) -> String) -> String {
     let pieces = text.0.iter().map(|(text, role)| match role {
-        TextRole::Quoted => code(&cut(text, QUOTED)),
+        TextRole::Quoted => code(&shorten(text)),
         TextRole::Command => code(text.trim_start_matches('`').trim_end_matches('`')),
         _ => text.clone(),
     });

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Block, Column, ColumnKind, Page, Table, TableFold, TableRow, Text, TextRole};
+use super::{Block, Column, ColumnKind, Page, Table, TableRow, Text, TextRole};
 use evalrs_base::text::flow::flow;
 use evalrs_base::text::{columns, cut_middle};
 
@@ -110,13 +110,9 @@ fn style_of(role: TextRole) -> Style {
 }
 
 fn table_lines(table: &Table, screen: PageScreen) -> Vec<String> {
-    let room = PageScreen { width: screen.width.saturating_sub(table.indent), ..screen };
-    let mut lines = rows_lines(table, room);
-    for note in &table.notes {
-        lines.extend(hanging(note, 0, room.width));
-    }
-    let indent = table.indent;
-    lines.iter().map(|line| format!("{:indent$}{line}", "")).collect()
+    let mut lines = rows_lines(table, screen);
+    lines.extend(table.notes.iter().flat_map(|note| hanging(note, 0, screen.width)));
+    lines
 }
 
 fn rows_lines(table: &Table, screen: PageScreen) -> Vec<String> {
@@ -125,7 +121,7 @@ fn rows_lines(table: &Table, screen: PageScreen) -> Vec<String> {
     }
     match fitted(table, screen) {
         Some(widths) => grid(table, &widths, screen),
-        None if table.fold == TableFold::Columns => folded(table, screen),
+        None if table.folds_columns => folded(table, screen),
         None => table.rows.iter().flat_map(|row| record(table, row, screen)).collect(),
     }
 }

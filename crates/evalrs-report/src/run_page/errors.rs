@@ -26,6 +26,9 @@ pub(super) fn add(
     if digest.errored == 0 {
         return;
     }
+    // A report of the inputs alone names the suite the same way wherever it was started.
+    let known = run.origin.suite.as_deref().unwrap_or("SUITE");
+    let suite = if view.facts { &run.origin.command } else { known };
     let mut table = Table::new([
         Column::numbers(""),
         Column::names(""),
@@ -41,7 +44,7 @@ pub(super) fn add(
             text!["first ", quoted(&first), " ", quoted(&group.grader)],
             quoted(&group.message),
         ]);
-        let cure = cure(group, &run.origin.command);
+        let cure = cure(group, suite);
         let is_said =
             reason.as_ref().is_some_and(|reason| reason.to_string().ends_with(&cure.to_string()));
         if !is_said {

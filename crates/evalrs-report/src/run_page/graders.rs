@@ -1,7 +1,7 @@
 //! What each grader found: one row each, its trials, and how models and tags differ.
 
 use super::matrix::ResultMatrix;
-use crate::digest::case_name;
+use crate::digest::label;
 use crate::human::listed;
 use crate::intervals::{is_pass_fail, mean_within, methods, native_mean, rate_within};
 use crate::page::{Block, Column, Page, Table, Text, doubtful, faint, quoted, text};
@@ -104,21 +104,23 @@ pub(super) fn add_trials(summary: &Summary, details: bool, page: &mut Page) {
         let points = curves.iter().flat_map(|curve| {
             counts.iter().map(|k| Text::from(score_or_dash(curve.get(&k.to_string()).copied())))
         });
-        let cells = [quoted(grader)].into_iter().chain(points).chain([flaky_samples(trials)]);
+        let cells =
+            [quoted(grader)].into_iter().chain(points).chain([flaky_samples(trials, details)]);
         table.row(cells);
     }
     table.extend_notes(not_shown(trials.len().saturating_sub(shown), "grader"));
     page.add(Block::Table(table));
 }
 
-/// `2 of 6: a 1/2, b 1/2`.
-fn flaky_samples(trials: &TrialsSummary) -> Text {
+/// `2 of 6`, and in detail the first of them: `: a 1/2, b 1/2`.
+fn flaky_samples(trials: &TrialsSummary, details: bool) -> Text {
     let TrialsSummary { samples, flaky, .. } = trials;
     let name = |flaky: &FlakySample| {
-        let name = case_name(&flaky.sample_id, flaky.model.as_deref(), None);
+        let name = label(&flaky.sample_id, flaky.model.as_deref(), None);
         text![quoted(&name), format!(" {}/{}", flaky.passes, flaky.trials)]
     };
-    text![format!("{} of {samples}", flaky.len()), listed(flaky, name)]
+    let named = if details { listed(flaky, name) } else { Text::default() };
+    text![format!("{} of {samples}", flaky.len()), named]
 }
 
 /// Adds a row for each model or tag, and a column for each grader.

@@ -1,6 +1,6 @@
 //! What moved since an earlier run: how many verdicts, how agreement changed, and which verdicts.
 
-use crate::digest::case_name;
+use crate::digest::label;
 use crate::intervals::signed;
 use crate::origin::ReportOrigin;
 use crate::page::{Block, Column, Page, Table, Text, TextRole, faint, quoted, text};
@@ -31,7 +31,7 @@ pub(super) fn add(moves: &RunMoves, origin: &ReportOrigin, against: bool, page: 
         let trial = trials.then_some(moved.trial);
         let place = moved.at.map(|at| origin.place(at, &moved.sample_id, ""));
         let place = place.as_ref().unwrap_or(&moved.sample_id);
-        let name = case_name(place, moved.model.as_deref(), trial);
+        let name = label(place, moved.model.as_deref(), trial);
         let [before, now] =
             [moved.before, moved.now].map(|grade| grade.map_or_else(|| "error".to_owned(), score));
         let scores = format!("{before} → {now}").into();

@@ -127,7 +127,7 @@ fn hostile_texts_stay_texts_on_a_terminal() {
     quality|x     1/2                     0.625       2
 
     2 trials  pass@2  pass^2  flaky
-    accuracy   1.000   0.000  2 of 2: s1 [m:1,x] 1/2, <s|2> [m:1,x] 1/2
+    accuracy   1.000   0.000  2 of 2
 
     sample         accuracy  quality|x
     s1 [m:1,x]     ✓✗        0.25 !
@@ -206,7 +206,7 @@ fn hostile_texts_stay_texts_in_a_comment() {
 
     | 2 trials | pass@2 | pass^2 | flaky |
     |:--|--:|--:|:--|
-    | `accuracy` | 1.000 | 0.000 | 2 of 2: `s1 [m:1,x]` 1/2, <code>&#60;s&#124;2&#62; &#91;m&#58;1&#44;x&#93;</code> 1/2 |
+    | `accuracy` | 1.000 | 0.000 | 2 of 2 |
 
     | sample | `accuracy` | <code>quality&#124;x</code> |
     |:--|:--|:--|

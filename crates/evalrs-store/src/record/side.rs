@@ -359,10 +359,10 @@ impl CaseResults {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadSide, SideError, add_rationales, read_side};
+    use super::{ReadSide, SideError, add_rationales, read_changed_sides, read_side};
     use crate::record::read::{PastRun, open};
     use crate::record::reference::SaveAt;
-    use evalrs_metrics::diff::{Diff, DiffLabels, compare};
+    use evalrs_metrics::diff::{Diff, DiffLabels, DiffSide, compare};
     use evalrs_system::memory::MemorySystem;
 
     const HEADER: &str = r#"{"format": 1, "suite": "s", "evalrs": "0.1.0", "inputs": {"a": "1"},
@@ -489,6 +489,43 @@ mod tests {
             ]
         );
         assert!(!found.side.name.complete && found.side.gate.status.is_none());
+    }
+
+    #[test]
+    fn only_lines_that_differ_are_compared() {
+        let before = [line("a", 1.0, 1), line("b", 1.0, 2), line("c", 0.0, 3)].join("\n");
+        let now = [line("new", 1.0, 4), line("a", 1.0, 1), line("b", 0.0, 5)].join("\n");
+        let system = MemorySystem::with(&[
+            ("r/header.json", HEADER),
+            ("r/results.jsonl", &before),
+            ("q/header.json", HEADER),
+            ("q/results.jsonl", &now),
+        ]);
+        let [old, new] = ["r", "q"].map(|folder| open(&system, folder, folder).unwrap());
+        let found = read_changed_sides(&system, [&old, &new]).unwrap();
+        let named = |side: &DiffSide| {
+            let names = side.cases.iter().map(|case| case.name.sample_id.clone());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found.sides.each_ref().map(named), ["b c", "new b"]);
+        let mut places: Vec<_> =
+            found.places.iter().map(|(name, at)| (name.sample_id.as_str(), *at)).collect();
+        places.sort_unstable();
+        assert_eq!(places, [("b", 2), ("new", 0)]);
+        let [whole, part] = [
+            compare(
+                &read_side(&system, &old, None).unwrap().side,
+                &read_side(&system, &new, None).unwrap().side,
+                None,
+                &DiffLabels::default(),
+            ),
+            compare(&found.sides[0], &found.sides[1], None, &DiffLabels::default()),
+        ];
+        assert_eq!(part.moved, whole.moved);
+        assert_eq!(part.cases.only_now, whole.cases.only_now);
+        assert_eq!(part.cases.only_before, whole.cases.only_before);
+        system.remove("q/results.jsonl");
+        assert!(read_changed_sides(&system, [&old, &new]).is_none());
     }
 
     fn with_rationales(system: &MemorySystem, saves: [Option<SaveAt>; 2]) -> Diff {
