@@ -886,7 +886,7 @@ gate: {{kind: simple, metric_key: ascii, aggregation: accuracy, op: gte, value: 
     let judge = Judge::by_length();
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--cached", "cached"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
-    assert!(ran.stdout().contains("\nPrintable  5       0"), "{}", ran.stdout());
+    assert!(ran.stdout().contains("\nPrintable     4/5 "), "{}", ran.stdout());
     assert_eq!(count(&results(&space), "ascii", 1.0), 4);
     let prompts: Vec<String> =
         judge.asked().iter().map(|asked| asked.prompt().to_owned()).collect();
