@@ -195,7 +195,7 @@ fn hostile_texts_stay_texts_in_a_comment() {
 
     |  |  |  |  |
     |--:|:--|:--|:--|
-    | 2 × | `timeout` | first `s1` <code>quality&#124;x</code> | `no answer ::warning::`<br>rerun `evalrs run `: it makes only the missing calls |
+    | 2 × | `timeout` | first `s1` <code>quality&#124;x</code> | `no answer ::warning::`<br>rerun `evalrs run SUITE`: it makes only the missing calls |
 
     </details>
 
