@@ -238,7 +238,7 @@ fn a_tail_that_a_power_cut_left_is_cut_off_and_asked_again() {
 }
 
 #[test]
-fn two_processes_at_once_lose_nothing_and_report_the_same() {
+fn two_processes_at_once_make_each_call_once_and_report_the_same() {
     const ROWS: usize = 200;
     let space = space(0..ROWS);
     let judge = echo(Order::UpTo(0));
@@ -249,7 +249,7 @@ fn two_processes_at_once_lose_nothing_and_report_the_same() {
     judge.order(Order::AtOnce);
     let (first, second) = (first.finish(), second.finish());
     assert_eq!((first.code(), second.code()), (0, 0), "{}{}", first.shown(), second.shown());
-    assert!((ROWS..=2 * ROWS).contains(&judge.count()), "{} requests", judge.count());
+    assert_eq!(judge.count(), ROWS);
     assert_same_report(&space, "first", "second");
     let lines = space.stored_lines().len();
     verify(&space, lines);
@@ -266,11 +266,47 @@ fn assert_same_report(space: &Space, left: &str, right: &str) {
 }
 
 #[test]
+fn what_a_killed_process_had_in_flight_is_called_by_the_one_that_waits_for_it() {
+    const ROWS: usize = 40;
+    let space = space(0..ROWS);
+    let (held, judge) = (echo(Order::UpTo(0)), echo(Order::AtOnce));
+    let killed = space.start(&held, &["run", "suite.yaml"]);
+    held.wait_asked(AT_ONCE);
+    let waiting = space.start(&judge, &["run", "suite.yaml"]);
+    judge.wait_given(ROWS - AT_ONCE);
+    space.wait_stored(ROWS - AT_ONCE);
+    killed.kill();
+    let ran = waiting.finish();
+    assert_eq!((ran.code(), judge.count(), held.count()), (0, ROWS, AT_ONCE), "{}", ran.shown());
+    assert!(ran.stderr().contains("another process makes some of these calls"), "{}", ran.shown());
+    assert_eq!(space.actions("quality"), [ROWS as u64, 0, 0, 0]);
+    assert_eq!(report(&space), undisturbed(0..ROWS));
+    verify(&space, ROWS);
+}
+
+#[test]
+fn a_run_beside_a_session_that_watches_makes_each_call_once() {
+    let space = space(0..AT_ONCE);
+    let judge = echo(Order::UpTo(0));
+    let args = ["watch", "suite.yaml", "--json", "--preview", "4"];
+    let watching = space.start(&judge, &args);
+    judge.wait_asked(4);
+    let running = space.start(&judge, &["run", "suite.yaml"]);
+    judge.wait_asked(AT_ONCE);
+    judge.order(Order::AtOnce);
+    let ran = running.finish();
+    assert_eq!((ran.code(), judge.count()), (0, AT_ONCE), "{}", ran.shown());
+    assert_eq!(space.actions("quality"), [4, 4, 0, 0]);
+    watching.kill();
+}
+
+#[test]
 fn of_two_answers_to_one_question_the_first_that_is_durable_is_reported_by_both() {
     let space = space(0..AT_ONCE);
     let (early, late) = (echo_with(0.0, Order::UpTo(0)), echo_with(0.5, Order::UpTo(0)));
-    let first = space.start(&early, &["run", "suite.yaml", "--output", "first"]);
-    let second = space.start(&late, &["run", "suite.yaml", "--output", "second"]);
+    // Who repeats calls leaves none to others.
+    let first = space.start(&early, &["run", "suite.yaml", "--refresh", "--output", "first"]);
+    let second = space.start(&late, &["run", "suite.yaml", "--refresh", "--output", "second"]);
     early.wait_asked(AT_ONCE);
     late.wait_asked(AT_ONCE);
     early.order(Order::AtOnce);

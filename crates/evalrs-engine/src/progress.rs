@@ -18,6 +18,13 @@ pub enum Event {
     },
     /// This many of them were cached.
     Cached(u64),
+    /// Others over the same store make calls that are wanted here.
+    Shared {
+        /// How many outcomes of theirs were found since the last event.
+        found: u64,
+        /// How many of their calls are waited for.
+        waiting: usize,
+    },
     /// One was sent.
     Asked,
     /// One came back.

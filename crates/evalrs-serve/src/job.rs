@@ -218,6 +218,11 @@ impl Progress for JobProgress {
                     "total": counts.total, "cached": counts.cached, "to_ask": to_ask});
                 self.job.tell("planned", &planned);
             }
+            Event::Shared { found, .. } => {
+                counts.cached += found;
+                counts.done += found;
+                self.tell_counts();
+            }
             Event::Asked => {
                 counts.asked += 1;
                 counts.in_flight += 1;

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use crate::entry::keep_winner;
 use crate::line::entry_line::keep_winning_line;
 use crate::outcome_store::lock;
-use crate::{CommittedStore, Entry, EntryLine, OutcomeStore, StoreError};
+use crate::{CallClaim, CommittedStore, Entry, EntryLine, OutcomeStore, StoreError};
 use evalrs_model::key::ActionKey;
 
 /// A store over committed judgments.
@@ -64,6 +64,18 @@ impl OutcomeStore for LayeredStore {
 
     fn try_writing(&self) -> Result<(), StoreError> {
         self.store.try_writing()
+    }
+
+    fn claim(&self, key: ActionKey, generation: u32) -> CallClaim {
+        self.store.claim(key, generation)
+    }
+
+    fn release(&self, keys: &[ActionKey]) {
+        self.store.release(keys);
+    }
+
+    fn unclaimed(&self, keys: &[ActionKey]) -> Vec<ActionKey> {
+        self.store.unclaimed(keys)
     }
 
     fn others_wrote(&self) -> bool {

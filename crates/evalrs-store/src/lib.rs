@@ -13,6 +13,7 @@
 //! - `segment`: append-only files of lines, one for each process that writes (`own_segment`), and the index over them
 //!   (`index`, with a `side_file` for each segment); `store` joins them;
 //! - `blob`: large bodies, each in a file of its own;
+//! - `claims`: which calls other live processes have in flight;
 //! - `sweep`: what no run needs any more goes. `uses` says what is needed, `survey` what there is, `policy` decides, `packing`
 //!   joins small segments;
 //! - `verify`: reads everything and names what is damaged;
@@ -21,6 +22,7 @@
 //! This crate must not know suites, graphs or who asks. Begin with `outcome_store`, then `segment/store`.
 
 mod blob;
+mod claims;
 pub mod committed;
 pub mod entry;
 mod import_lock;
@@ -39,7 +41,7 @@ pub use import_lock::lock_imports;
 pub use layered::LayeredStore;
 pub use line::entry_line::EntryLine;
 pub use memory::MemoryStore;
-pub use outcome_store::OutcomeStore;
+pub use outcome_store::{CallClaim, OutcomeStore};
 pub use segment::store::{SegmentStore, Totals};
 pub use sweep::packing::pack_many;
 pub use sweep::survey::SweptEntries;

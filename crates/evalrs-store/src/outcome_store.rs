@@ -33,6 +33,20 @@ pub trait OutcomeStore: Send + Sync {
         Ok(())
     }
 
+    /// Claims a call before it is sent: its outcome will have this generation. Whoever shares the store waits for it then,
+    /// until it is released or the process ends.
+    fn claim(&self, _key: ActionKey, _generation: u32) -> CallClaim {
+        CallClaim::Own
+    }
+
+    /// Releases calls, once their outcomes are stored or given up.
+    fn release(&self, _keys: &[ActionKey]) {}
+
+    /// Those of `keys` that no other live process has in flight.
+    fn unclaimed(&self, keys: &[ActionKey]) -> Vec<ActionKey> {
+        keys.to_vec()
+    }
+
     /// Looks at what other processes have written since; whether they have written anything since this store was opened.
     fn others_wrote(&self) -> bool {
         false
@@ -49,6 +63,17 @@ pub trait OutcomeStore: Send + Sync {
     fn take_warnings(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallClaim {
+    /// This process.
+    Own,
+    /// Another process has it in flight.
+    Elsewhere,
+    /// Nobody: another process has stored an outcome since.
+    Stored,
 }
 
 /// What a lock guards. A thread that panicked ends the process anyway, so what it left is as good as any.

@@ -18,6 +18,7 @@ use crate::segment::files::read_group;
 use crate::segment::own_segment::OwnSegment;
 
 mod blobs;
+mod claims;
 mod model;
 mod shared;
 mod side_files;

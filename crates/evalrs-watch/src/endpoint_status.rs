@@ -29,6 +29,9 @@ impl EndpointStatus {
     }
 }
 
+/// Where it stands that calls are left to other processes.
+const NOT_AN_ENDPOINT: usize = usize::MAX;
+
 impl Progress for EndpointStatus {
     fn event(&mut self, event: &Event) {
         let mut messages = self.0.borrow_mut();
@@ -37,6 +40,11 @@ impl Progress for EndpointStatus {
                 messages.waiting.insert(*endpoint, what.clone());
             }
             Event::Going { endpoint } => _ = messages.waiting.remove(endpoint),
+            Event::Shared { waiting: 0, .. } => _ = messages.waiting.remove(&NOT_AN_ENDPOINT),
+            Event::Shared { .. } => {
+                let what = "another process makes some of these calls".to_owned();
+                messages.waiting.insert(NOT_AN_ENDPOINT, what);
+            }
             Event::Line(line) => messages.lines.push(line.clone()),
             Event::Planned { .. }
             | Event::Cached(_)

@@ -204,6 +204,18 @@ impl<'a> Admission<'a> {
         }
     }
 
+    /// Another process makes an action that was to start: its place is free, and nothing is spent.
+    pub(crate) fn withdraw(&mut self, launch: &Launch, waiting: &WaitingAction) {
+        self.queues.landed(launch.endpoint());
+        self.budget.withdrawn(waiting.expected);
+        let left = match launch {
+            Launch::Target(_) => &mut self.conversations_left,
+            Launch::Judge(_) | Launch::Program(_) => &mut self.judges_left,
+        };
+        *left = left.saturating_add(1);
+        self.blocked = self.held();
+    }
+
     /// An action landed, maybe with a failure: its place is free, and what it cost takes the place of what was expected.
     pub(crate) fn landed(
         &mut self,

@@ -44,6 +44,12 @@ impl Budget {
         self.reserved += expected;
     }
 
+    /// An action was not sent after all.
+    pub(crate) fn withdrawn(&mut self, expected: Cost) {
+        self.calls = self.calls.saturating_sub(1);
+        self.settle(expected, Cost::ZERO);
+    }
+
     /// Why the limits allow nothing more, if they do not.
     pub(crate) fn refusal(&self, limits: SpendingLimits) -> &'static str {
         if limits.max_calls.is_some_and(|most| self.calls >= most) {

@@ -142,6 +142,9 @@ impl<'a> Live<'a> {
             return false;
         }
         self.ask_again();
+        if self.resolver.take_shared() {
+            self.enqueue();
+        }
         // What waits already keeps judges busy: more is planned when nothing else is to be done.
         if self.resolver.admission.queues.is_empty() {
             self.plan_slice();
@@ -232,13 +235,14 @@ impl<'a> Live<'a> {
     /// Where every place of an endpoint is taken by superseded actions, one of them is cancelled: the first new verdict is
     /// not to wait for an old one.
     fn make_room(&mut self) {
-        let Resolver { admission, in_flight, .. } = &mut self.resolver;
+        let Resolver { admission, in_flight, world, .. } = &mut self.resolver;
         if in_flight.is_stopped() {
             return;
         }
         for endpoint in admission.full() {
             if let Some((waiting, endpoint)) = in_flight.make_room(endpoint) {
                 admission.cancelled(endpoint, &waiting);
+                world.store.release(&[waiting.key]);
             }
         }
     }
@@ -251,8 +255,9 @@ impl<'a> Live<'a> {
             return false;
         }
         let resolver = &mut self.resolver;
-        let is_settled =
-            resolver.admission.queues.is_empty() && resolver.in_flight.waits_for_nothing();
+        let is_settled = resolver.admission.queues.is_empty()
+            && resolver.in_flight.waits_for_nothing()
+            && resolver.shared.is_empty();
         let plans = match resolver.take_answered() {
             Some(plans) if !is_settled => plans,
             None if !is_settled && !resolver.may_confirm_one() => return false,
@@ -292,6 +297,7 @@ impl<'a> Live<'a> {
             }
             Some(difference) = repeated.next(resolver.session) => self.news.extend(difference),
             event = resolver.in_flight.next() => resolver.take(event),
+            () = resolver.shared.due() => {}
         }
     }
 

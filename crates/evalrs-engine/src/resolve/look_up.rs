@@ -31,13 +31,7 @@ impl Resolver<'_> {
 
     /// Brings in everything that the store has, also of what some of the plans want because of that.
     pub(crate) fn look_up(&mut self, plans: &ScannedPlans) {
-        loop {
-            while self.look_up_once() {}
-            let stays = stays(self.session);
-            if !self.list.add_confirming(self.session, plans, &stays) {
-                break;
-            }
-        }
+        self.bring_in(plans);
         let target = [("target".to_owned(), self.list.conversations)];
         let tallies = || self.list.tallies.iter().chain(&target);
         let totals = tallies().filter(|(_, tally)| tally.total > 0);
@@ -48,6 +42,17 @@ impl Resolver<'_> {
         if self.may_ask() && (self.settled.asked.is_empty() || !self.list.queue.is_empty()) {
             let cached = tallies().map(|(_, tally)| tally.cached).sum();
             self.world.progress.event(&Event::Cached(cached));
+        }
+    }
+
+    /// The same without showing it.
+    pub(crate) fn bring_in(&mut self, plans: &ScannedPlans) {
+        loop {
+            while self.look_up_once() {}
+            let stays = stays(self.session);
+            if !self.list.add_confirming(self.session, plans, &stays) {
+                return;
+            }
         }
     }
 

@@ -19,6 +19,7 @@ use super::outstanding::OutstandingCounts;
 use super::queues::{ClosedQueue, PROGRAM_LIMITS, QueueOwner};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settled::Settlement;
+use super::shared_calls::{SharedCalls, are_shared};
 use super::waiting::{ScannedPlans, WaitList, WaitingAction};
 use super::whole_answers::{StoredReplies, WholeAnswers, size_of_reply};
 use crate::progress::{Event, Progress, Quiet};
@@ -86,6 +87,7 @@ pub(crate) struct Resolver<'a> {
     /// The chunks whose plans and grades may be others since somebody has looked at them.
     pub touched: Vec<Chunk>,
     pub(super) whole_answers: WholeAnswers,
+    pub(crate) shared: SharedCalls,
     /// What was used so far, also by actions that were superseded before they landed.
     pub used: Usage,
     /// Raised whenever outcomes enter the graph.
@@ -112,6 +114,7 @@ impl<'a> Resolver<'a> {
             ungraded: 0,
             touched: Vec::new(),
             whole_answers: WholeAnswers::default(),
+            shared: SharedCalls::default(),
             used: Usage::default(),
             applied: 0,
             settled: Settlement::default(),
@@ -122,6 +125,7 @@ impl<'a> Resolver<'a> {
     /// most `allowance` actions of judges are launched.
     pub(crate) fn start_over(&mut self, settings: Settings, allowance: u64) {
         self.in_flight.supersede();
+        self.shared.take_all();
         self.in_flight.prices = Arc::clone(&settings.prices);
         self.admission.start_over(&settings, allowance);
         self.list.start_over(self.session);
@@ -267,6 +271,14 @@ impl<'a> Resolver<'a> {
     }
 
     fn start(&mut self, waiting: WaitingAction, launch: Launch) {
+        let is_paid = !matches!(launch, Launch::Program(_)) && !self.list.is_repeated(&waiting);
+        if is_paid
+            && are_shared(&self.settings)
+            && !self.shared.claim(self.world.store.as_ref(), &waiting)
+        {
+            self.admission.withdraw(&launch, &waiting);
+            return self.leave(waiting);
+        }
         self.list.tally(&waiting).asked += 1;
         self.settled.asked.push(waiting.key);
         self.world.progress.event(&Event::Asked);
@@ -294,8 +306,17 @@ impl<'a> Resolver<'a> {
     /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
     /// waits.
     pub(crate) async fn wait(&mut self) {
-        let event = self.in_flight.next().await;
+        let event = self.next().await;
         self.take(event);
+    }
+
+    /// Waits for the same, or until calls that others make may have landed.
+    pub(crate) async fn next(&mut self) -> InFlightEvent<WaitingAction> {
+        tokio::select! {
+            biased;
+            event = self.in_flight.next() => event,
+            () = self.shared.due() => InFlightEvent::Changed,
+        }
     }
 
     /// Counts what happened. What was written is left to the driver, who decides when it enters the graph.
@@ -311,6 +332,8 @@ impl<'a> Resolver<'a> {
                 if let Err(error) = result {
                     self.stop_asking(error);
                 }
+                let keys: Vec<ActionKey> = batch.iter().map(|written| written.key).collect();
+                self.world.store.release(&keys);
                 for written in &batch {
                     self.outstanding.remove(written.waiting.cell.grader);
                     self.count_written(written);
@@ -358,6 +381,10 @@ impl<'a> Resolver<'a> {
     /// written.
     pub(crate) fn stop(&mut self) {
         let cancelled = self.in_flight.stop();
+        let keys: Vec<ActionKey> = cancelled.iter().map(|waiting| waiting.key).collect();
+        self.world.store.release(&keys);
+        let shared = self.shared.take_all();
+        self.list.queue.extend(shared);
         for waiting in &cancelled {
             let tally = self.list.tally(waiting);
             tally.asked = tally.asked.saturating_sub(1);

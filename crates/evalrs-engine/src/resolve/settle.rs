@@ -177,14 +177,21 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
     resolver.enqueue(&|_, _| 0);
     let mut ticks = interval_at(Instant::now() + TICK, TICK);
     loop {
+        if resolver.take_shared() {
+            give_up_forbidden(resolver);
+            resolver.enqueue(&|_, _| 0);
+        }
         resolver.go_on();
         let is_refused = resolver.admission.blocked == Some(Obstacle::Budget);
         let can_start = !resolver.admission.queues.is_empty()
             && !resolver.in_flight.is_stopped()
             && !is_refused;
-        if resolver.in_flight.is_over() && !can_start && resolver.ungraded == 0 {
+        let waits = !resolver.shared.is_empty() && !resolver.in_flight.is_stopped();
+        if resolver.in_flight.is_over() && !can_start && !waits && resolver.ungraded == 0 {
             resolver.settled.out_of_budget = is_refused;
             resolver.list.queue.extend(resolver.admission.queues.take_rest());
+            let shared = resolver.shared.take_all();
+            resolver.list.queue.extend(shared);
             return;
         }
         let has_answers = resolver.ungraded > 0;

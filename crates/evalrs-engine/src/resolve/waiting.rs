@@ -366,6 +366,11 @@ impl WaitList {
         found
     }
 
+    /// These are looked up with what is wanted next.
+    pub(crate) fn look_up_again(&mut self, waiting: Vec<WaitingAction>) {
+        self.fresh.extend(waiting);
+    }
+
     /// Counts an outcome that the store has, and hands it on with the chunks that waited for it.
     fn take_found(&mut self, waiting: &WaitingAction, outcome: Outcome, found: &mut FoundOutcomes) {
         let tally = self.tally(waiting);

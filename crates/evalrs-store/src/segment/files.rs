@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::StoreError;
 use crate::line;
@@ -14,6 +15,13 @@ use evalrs_model::key::ActionKey;
 
 pub(crate) fn segment_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("seg")
+}
+
+/// A name that no other writer has, in the order of time.
+pub(crate) fn process_name() -> String {
+    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let process = std::process::id();
+    format!("{millis:011x}-{process}-{:016x}", fastrand::u64(..))
 }
 
 /// The segments of a folder, in the order of their creation; none if the folder does not exist.

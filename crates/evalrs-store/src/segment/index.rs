@@ -97,6 +97,11 @@ impl Index {
         }
     }
 
+    /// The generation of the entry that wins under `key`.
+    pub(crate) fn generation_of(&self, key: &ActionKey) -> Option<u32> {
+        self.winners.get(key).map(|slot| slot.rank().generation)
+    }
+
     /// Where the entries of `key` stand of which one may win.
     pub(crate) fn candidates(&self, key: &ActionKey) -> impl Iterator<Item = &EntrySlot> {
         self.winners.get(key).into_iter().chain(self.others.get(key).into_iter().flatten())

@@ -4,10 +4,9 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::StoreError;
-use crate::segment::files::write_error;
+use crate::segment::files::{process_name, write_error};
 use crate::segment::written_base_lines::WrittenBaseLines;
 
 /// The room that there must be before somebody is paid, in bytes: for all that lands until a write has failed.
@@ -73,10 +72,7 @@ fn write_synced(path: &Path) -> io::Result<()> {
 fn create_unlocked(folder: &Path) -> Result<OwnSegment, StoreError> {
     fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     keep_out_of_git(folder);
-    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let process = std::process::id();
-    let random = fastrand::u64(..);
-    let name = format!("{millis:011x}-{process}-{random:016x}.jsonl");
+    let name = format!("{}.jsonl", process_name());
     let path = folder.join(&name);
     let file = File::options().append(true).create_new(true).open(&path);
     let file = file.map_err(|error| write_error(&path, &error))?;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::blob::{BlobFolder, LostBlobs};
+use crate::claims::Claims;
 use crate::entry::WARNING_LIMIT;
 use crate::line;
 use crate::line::elements::Elements;
@@ -24,7 +25,7 @@ use crate::segment::index::{Index, write_idx};
 use crate::segment::line_batch::{LineBatch, NewLine};
 use crate::segment::own_segment::OwnSegment;
 use crate::segment::removal_lock::keep_segments;
-use crate::{Entry, EntryLine, OutcomeStore, StoreError};
+use crate::{CallClaim, Entry, EntryLine, OutcomeStore, StoreError};
 use evalrs_model::key::ActionKey;
 
 /// The size at which a segment is sealed, in bytes.
@@ -43,6 +44,8 @@ pub struct SegmentStore {
     /// Locked before `reader` where both are.
     writer: Mutex<SegmentWriter>,
     reader: Mutex<SegmentReader>,
+    /// Locked before both.
+    claims: Mutex<Claims>,
 }
 
 /// What a store takes on disk.
@@ -94,7 +97,8 @@ impl SegmentStore {
         let reader = SegmentReader { folder: folder.clone(), ..SegmentReader::default() };
         let writer = SegmentWriter { seal_at: SEAL_AT, ..SegmentWriter::default() };
         let blobs = BlobFolder::of(&dir);
-        Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader) }
+        let claims = Mutex::new(Claims::of(folder.with_file_name("live")));
+        Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader), claims }
     }
 
     /// Closes the segment written so far and writes its side file; a later put starts another one.
@@ -398,6 +402,30 @@ impl OutcomeStore for SegmentStore {
             writer.own = Some(own);
         }
         Ok(())
+    }
+
+    fn claim(&self, key: ActionKey, generation: u32) -> CallClaim {
+        let mut claims = lock(&self.claims);
+        if !claims.claim(key) {
+            return CallClaim::Elsewhere;
+        }
+        let mut reader = self.reader();
+        if claims.take_news(key) {
+            reader.refresh();
+        }
+        if reader.index.generation_of(&key).is_some_and(|stored| stored >= generation) {
+            claims.release(&[key]);
+            return CallClaim::Stored;
+        }
+        CallClaim::Own
+    }
+
+    fn release(&self, keys: &[ActionKey]) {
+        lock(&self.claims).release(keys);
+    }
+
+    fn unclaimed(&self, keys: &[ActionKey]) -> Vec<ActionKey> {
+        lock(&self.claims).free(keys)
     }
 
     fn others_wrote(&self) -> bool {

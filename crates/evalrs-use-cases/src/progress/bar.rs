@@ -28,6 +28,8 @@ pub(crate) struct RunBar {
     total: u64,
     cached: u64,
     under_way: u64,
+    /// Calls that other processes make.
+    elsewhere: usize,
     failed: u64,
     used: Usage,
     last_failure: String,
@@ -51,6 +53,7 @@ impl Default for RunBar {
             total: 0,
             cached: 0,
             under_way: 0,
+            elsewhere: 0,
             failed: 0,
             used: Usage::default(),
             last_failure: String::new(),
@@ -88,10 +91,14 @@ impl RunBar {
         if self.failed > 0 {
             parts.push(format!("{} failed: {}", self.failed, short(&self.last_failure)));
         }
-        let Self { under_way, cached, used, .. } = self;
+        let Self { under_way, elsewhere, cached, used, .. } = self;
+        let elsewhere = match elsewhere {
+            0 => String::new(),
+            waiting => format!("{waiting} in another process, "),
+        };
         let cost = used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
         let tokens = count(used.input + used.output, "token");
-        parts.push(format!("{under_way} in flight, {cached} cached, {cost}{tokens}"));
+        parts.push(format!("{under_way} in flight, {elsewhere}{cached} cached, {cost}{tokens}"));
         self.drawn.set_message(parts.join("; "));
     }
 }
@@ -118,6 +125,12 @@ impl Progress for RunBar {
             Event::Cached(cached) => {
                 self.cached = *cached;
                 self.drawn.set_length(self.total.saturating_sub(*cached));
+                self.tell();
+            }
+            Event::Shared { found, waiting } => {
+                self.cached += found;
+                self.elsewhere = *waiting;
+                self.drawn.set_length(self.total.saturating_sub(self.cached));
                 self.tell();
             }
             Event::Asked => {

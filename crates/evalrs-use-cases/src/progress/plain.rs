@@ -15,6 +15,8 @@ pub(crate) struct PlainProgress<W> {
     landed: u64,
     failed: u64,
     under_way: u64,
+    /// Whether calls were left to another process, which has its line once.
+    was_shared: bool,
     /// Nothing was written since the last tick.
     is_quiet: bool,
 }
@@ -29,6 +31,7 @@ impl<W: Write> PlainProgress<W> {
             landed: 0,
             failed: 0,
             under_way: 0,
+            was_shared: false,
             is_quiet: false,
         }
     }
@@ -60,6 +63,13 @@ impl<W: Write> Progress for PlainProgress<W> {
                         self.cached,
                         self.to_ask()
                     ));
+                }
+            }
+            Event::Shared { found, waiting } => {
+                self.cached += found;
+                if *waiting > 0 && !self.was_shared {
+                    self.was_shared = true;
+                    self.line("  another process makes some of these calls");
                 }
             }
             Event::Waiting { what, is_new: true, .. } => {
