@@ -106,6 +106,8 @@ fn style_of(role: TextRole) -> Style {
         TextRole::Doubtful => DOUBTFUL,
         TextRole::Strong => TITLE,
         TextRole::Faint => FAINT,
+        TextRole::Removed => AnsiColor::Red.on_default(),
+        TextRole::Added => AnsiColor::Green.on_default(),
     }
 }
 
@@ -250,7 +252,11 @@ fn folded(table: &Table, screen: PageScreen) -> Vec<String> {
     while next < table.columns.len() {
         let fits = |end: &usize| {
             let places: Vec<usize> = std::iter::once(0).chain(next..*end).collect();
-            let part = table.with_columns(&places);
+            let mut part = table.with_columns(&places);
+            // What stands below a row is shown once.
+            if next > 1 {
+                part.rows.iter_mut().for_each(|row| row.after.clear());
+            }
             fitted(&part, screen).map(|widths| (part, widths))
         };
         let Some((part, widths)) =
