@@ -35,7 +35,7 @@ mod json;
 mod junit;
 pub mod labels;
 mod markdown;
-mod markdown_page;
+mod movement;
 pub mod origin;
 mod otlp;
 pub mod page;
