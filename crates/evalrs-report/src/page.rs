@@ -17,6 +17,10 @@ pub enum TextRole {
     Plain,
     /// What others wrote: a name, a rationale, a command. Code in Markdown.
     Quoted,
+    /// What others wrote before, and is gone. Code in Markdown.
+    Removed,
+    /// What others wrote since. Code in Markdown.
+    Added,
     /// What somebody can type: between backticks on a terminal, and code in Markdown.
     Command,
     /// What passed or got better.
@@ -56,7 +60,7 @@ impl Text {
         all
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -149,6 +153,8 @@ pub enum Block {
     Lines(Vec<(usize, Text)>),
     /// A table.
     Table(Table),
+    /// What others wrote, line by line and whole.
+    Code(String),
     /// What a comment folds away under its summary.
     Fold(Text, Vec<Block>),
 }
@@ -182,6 +188,7 @@ impl Block {
             Self::Heading(text) | Self::Paragraph(text) | Self::Unbroken(text) => text.is_empty(),
             Self::Lines(lines) => lines.is_empty(),
             Self::Table(table) => table.rows.is_empty() && table.notes.is_empty(),
+            Self::Code(_) => false,
             Self::Fold(_, blocks) => blocks.iter().all(Self::is_empty),
         }
     }

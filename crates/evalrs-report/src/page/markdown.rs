@@ -38,6 +38,7 @@ fn add(block: &Block, to: &mut String) {
             }
         }
         Block::Table(table) => add_table(table, to),
+        Block::Code(text) => add_code(text, to),
         Block::Fold(summary, blocks) => {
             push_line(to, &format!("<details><summary>{}</summary>", plain(summary)));
             for block in blocks {
@@ -50,6 +51,16 @@ fn add(block: &Block, to: &mut String) {
 
 fn push_line(to: &mut String, line: &str) {
     to.extend([line, "\n"]);
+}
+
+/// Adds the text between fences that no line of it can end.
+fn add_code(text: &str, to: &mut String) {
+    let lines: Vec<String> = text.split('\n').map(sanitize).collect();
+    let runs = lines.iter().flat_map(|line| line.split(|char| char != '`')).map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    push_line(to, &fence);
+    lines.iter().for_each(|line| push_line(to, line.trim_end()));
+    push_line(to, &fence);
 }
 
 fn add_table(table: &Table, to: &mut String) {
@@ -94,12 +105,18 @@ fn inline(text: &Text) -> String {
 
 /// The text, with what others wrote as short as `shorten` makes it.
 fn inline_with(text: &Text, shorten: fn(&str) -> String) -> String {
-    let pieces = text.0.iter().map(|(text, role)| match role {
-        TextRole::Quoted => code(&shorten(text)),
-        TextRole::Command => code(text.trim_start_matches('`').trim_end_matches('`')),
-        _ => text.clone(),
+    let is_quoted = |role| matches!(role, TextRole::Quoted | TextRole::Removed | TextRole::Added);
+    // Two spans of code beside each other would be neither.
+    let runs = text.0.chunk_by(|(_, one), (_, other)| is_quoted(*one) && is_quoted(*other));
+    let runs = runs.map(|run| {
+        let text: String = run.iter().map(|(text, _)| text.as_str()).collect();
+        match run[0].1 {
+            role if is_quoted(role) => code(&shorten(&text)),
+            TextRole::Command => code(text.trim_start_matches('`').trim_end_matches('`')),
+            _ => text,
+        }
     });
-    pieces.collect()
+    runs.collect()
 }
 
 /// The text as code, on one line. A code span interprets nothing; only a backtick can end it and only a pipe
@@ -197,6 +214,22 @@ mod tests {
 
         - one
           - two
+        ");
+    }
+
+    #[test]
+    fn no_line_of_a_code_block_ends_it() {
+        let mut page = Page::default();
+        page.add(Block::Code("``\u{1b}[1m`` </details>\n\u{7}@b | <b>\n".to_owned()));
+        page.add(Block::Paragraph(Text::of("a\n```", crate::page::TextRole::Removed)));
+        insta::assert_snapshot!(shown(&page), @r"
+        `````
+        ```` </details>
+        @b | <b>
+
+        `````
+
+        <code>a &#96;&#96;&#96;</code>
         ");
     }
 
