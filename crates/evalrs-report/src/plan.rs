@@ -312,15 +312,16 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     let mut notes = Vec::new();
     let mean = grouped_count(basis.recorded, "cached judgment");
     let output = match (basis.recorded, basis.assumed) {
-        (0, assumed) => format!("{} a judgment, none is cached", assumed.unwrap_or_default()),
-        (_, None) => format!("by the mean of {mean}"),
-        (_, Some(assumed)) => format!("by the mean of {mean}, {assumed} where none is cached"),
+        (0, None) => String::new(),
+        (0, Some(assumed)) => format!(" ({assumed} a judgment, none is cached)"),
+        (_, None) => format!(" (by the mean of {mean})"),
+        (_, Some(assumed)) => format!(" (by the mean of {mean}, {assumed} where none is cached)"),
     };
     if totals.asks_judges() {
         let [input, received] = [totals.tokens.input, totals.tokens.output].map(about);
-        notes.push(format!("tokens: about {input} in (by a tokenizer), {received} out ({output})"));
+        notes.push(format!("tokens: about {input} in (by a tokenizer), {received} out{output}"));
     } else if follows {
-        notes.push(format!("tokens out: {output}"));
+        notes.push(format!("tokens out are estimated{output}"));
     }
     if follows {
         let tokens = grouped(basis.answer);

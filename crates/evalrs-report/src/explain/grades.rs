@@ -23,7 +23,7 @@ use evalrs_model::key::Ingredient;
 const TEXT: usize = 320;
 
 /// The columns that the value of an ingredient may take.
-const VALUE: usize = 80;
+const VALUE: usize = 64;
 
 /// The digits of a digest that are shown.
 const DIGITS: usize = 12;
@@ -231,7 +231,7 @@ fn add_kept(kept: &ExplainedOutcome, fields: &mut FieldTable) {
         (None, None) => {}
     }
     fields.extend(
-        kept.model.as_ref().map(|model| ("model", text![quoted(model), ", by its own report"])),
+        kept.model.as_ref().map(|model| ("by", text![quoted(model), ", by its own report"])),
     );
     let used = |name: &str| kept.usage.get(name).and_then(Value::as_u64).map(grouped);
     let tokens = used("input").zip(used("output"));
