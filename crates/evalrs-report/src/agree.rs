@@ -231,13 +231,68 @@ mod tests {
         ("-", "2"),
     ];
 
-    #[test]
-    fn scores_have_groups_classes_and_coefficients() {
-        let mut report = report(&SCORES);
+    fn of_scores() -> AgreementReport {
         let groups = [("short", &SCORES[..4]), ("long", &SCORES[4..])];
         let groups = groups.map(|(name, said)| (name.to_owned(), agreement(said)));
-        report.by = Some(OrderedMap(groups.to_vec()));
-        insta::assert_snapshot!(shown(&report, 60), @r"
+        AgreementReport { by: Some(OrderedMap(groups.to_vec())), ..report(&SCORES) }
+    }
+
+    #[test]
+    fn scores_have_groups_classes_and_coefficients() {
+        insta::assert_snapshot!(shown(&of_scores(), 80), @r"
+        quality against labels: 66.7% [22.3, 95.7] equal, kappa 0.500, 6 cases, 1
+          without quality, 1 without labels
+
+               n               equal  kappa  quadratic  Spearman     F1
+        short  4  75.0% [19.4, 99.4]  0.636      0.800     0.833  0.778
+        long   2   50.0% [1.3, 98.7]  0.000      0.000         -  0.333
+
+        labels \ quality  1  2  3
+        1                 1  1  0
+        2                 0  1  1
+        3                 0  0  2
+
+        class            n  precision  recall     F1
+        1                2      1.000   0.500  0.667
+        2                2      0.500   0.500  0.500
+        3                2      0.667   1.000  0.800
+        mean of classes  6      0.722   0.667  0.656
+        mean by n        6      0.722   0.667  0.656
+
+        mean: quality 2.333, labels 2.000
+        weighted kappa: linear 0.625, quadratic 0.750
+        Krippendorff's alpha: nominal 0.532, ordinal 0.764, interval 0.761, ratio 0.717
+        correlation: Pearson 0.822, Spearman 0.839, Kendall's tau-b 0.783
+        ");
+        insta::assert_snapshot!(shown(&of_scores(), 120), @r"
+        quality against labels: 66.7% [22.3, 95.7] equal, kappa 0.500, 6 cases, 1 without quality, 1 without labels
+
+               n               equal  kappa  quadratic  Spearman     F1
+        short  4  75.0% [19.4, 99.4]  0.636      0.800     0.833  0.778
+        long   2   50.0% [1.3, 98.7]  0.000      0.000         -  0.333
+
+        labels \ quality  1  2  3
+        1                 1  1  0
+        2                 0  1  1
+        3                 0  0  2
+
+        class            n  precision  recall     F1
+        1                2      1.000   0.500  0.667
+        2                2      0.500   0.500  0.500
+        3                2      0.667   1.000  0.800
+        mean of classes  6      0.722   0.667  0.656
+        mean by n        6      0.722   0.667  0.656
+
+        mean: quality 2.333, labels 2.000
+        weighted kappa: linear 0.625, quadratic 0.750
+        Krippendorff's alpha: nominal 0.532, ordinal 0.764, interval 0.761, ratio 0.717
+        correlation: Pearson 0.822, Spearman 0.839, Kendall's tau-b 0.783
+        ");
+    }
+
+    #[test]
+    fn scores_fit_into_60_columns() {
+        insta::assert_snapshot!(shown(&of_scores(), 60), @r"
         quality against labels: 66.7% [22.3, 95.7] equal, kappa
           0.500, 6 cases, 1 without quality, 1 without labels
 
@@ -266,55 +321,6 @@ mod tests {
           interval 0.761, ratio 0.717
         correlation: Pearson 0.822, Spearman 0.839, Kendall's
           tau-b 0.783
-        ");
-        insta::assert_snapshot!(shown(&report, 80), @r"
-        quality against labels: 66.7% [22.3, 95.7] equal, kappa 0.500, 6 cases, 1
-          without quality, 1 without labels
-
-               n               equal  kappa  quadratic  Spearman     F1
-        short  4  75.0% [19.4, 99.4]  0.636      0.800     0.833  0.778
-        long   2   50.0% [1.3, 98.7]  0.000      0.000         -  0.333
-
-        labels \ quality  1  2  3
-        1                 1  1  0
-        2                 0  1  1
-        3                 0  0  2
-
-        class            n  precision  recall     F1
-        1                2      1.000   0.500  0.667
-        2                2      0.500   0.500  0.500
-        3                2      0.667   1.000  0.800
-        mean of classes  6      0.722   0.667  0.656
-        mean by n        6      0.722   0.667  0.656
-
-        mean: quality 2.333, labels 2.000
-        weighted kappa: linear 0.625, quadratic 0.750
-        Krippendorff's alpha: nominal 0.532, ordinal 0.764, interval 0.761, ratio 0.717
-        correlation: Pearson 0.822, Spearman 0.839, Kendall's tau-b 0.783
-        ");
-        insta::assert_snapshot!(shown(&report, 120), @r"
-        quality against labels: 66.7% [22.3, 95.7] equal, kappa 0.500, 6 cases, 1 without quality, 1 without labels
-
-               n               equal  kappa  quadratic  Spearman     F1
-        short  4  75.0% [19.4, 99.4]  0.636      0.800     0.833  0.778
-        long   2   50.0% [1.3, 98.7]  0.000      0.000         -  0.333
-
-        labels \ quality  1  2  3
-        1                 1  1  0
-        2                 0  1  1
-        3                 0  0  2
-
-        class            n  precision  recall     F1
-        1                2      1.000   0.500  0.667
-        2                2      0.500   0.500  0.500
-        3                2      0.667   1.000  0.800
-        mean of classes  6      0.722   0.667  0.656
-        mean by n        6      0.722   0.667  0.656
-
-        mean: quality 2.333, labels 2.000
-        weighted kappa: linear 0.625, quadratic 0.750
-        Krippendorff's alpha: nominal 0.532, ordinal 0.764, interval 0.761, ratio 0.717
-        correlation: Pearson 0.822, Spearman 0.839, Kendall's tau-b 0.783
         ");
     }
 

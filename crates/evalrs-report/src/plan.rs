@@ -215,9 +215,9 @@ fn table(plan: &Plan) -> Table {
 
 /// Why a grader makes its calls, and which ones follow.
 fn because(line: &PlanLine) -> Text {
-    let reasons = line.reasons.0.iter().map(|(reason, n)| match *n == line.to_ask {
-        true => reason.as_str().into(),
-        false => format!("{reason} {}", grouped(*n)).into(),
+    let reasons = line.reasons.0.iter().map(|(reason, n)| {
+        let n = if *n == line.to_ask { String::new() } else { format!(" {}", grouped(*n)) };
+        text![reason.as_str(), n]
     });
     let then = line.following.as_ref().map(|then| {
         let models = Text::joined(then.models.iter().map(|model| quoted(model)), ", ");

@@ -4,12 +4,11 @@ use serde_json::Value;
 
 use super::{FieldTable, called_how, heading};
 use crate::page::{
-    Block, Column, Page, Table, Text, TextRole, bad, command, doubtful, faint, good, quoted,
-    strong, text,
+    Block, Column, Page, Table, Text, bad, changed, command, doubtful, faint, good, quoted, strong,
+    text,
 };
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
-use evalrs_base::text::word_diff::{Piece, marked, word_diff};
 use evalrs_base::text::{count, cut, grouped, score};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_metrics::explain::conversation::ExplainedConversation;
@@ -27,9 +26,6 @@ const VALUE: usize = 64;
 
 /// The digits of a digest that are shown.
 const DIGITS: usize = 12;
-
-/// The words shown on either side of a change.
-const CONTEXT: usize = 6;
 
 /// The results of the sample, each with its grades.
 pub fn page(explanation: &ExplainReport) -> Page {
@@ -144,13 +140,8 @@ fn add_grade(name: &str, grade: &ExplainedGrade, page: &mut Page) {
     page.join(Block::Table(fields.0));
     let texts = grade.against.iter().filter(|against| !against.is_same);
     for change in texts.flat_map(|against| &against.texts) {
-        let pieces = marked(&word_diff(&change.before, &change.after), CONTEXT);
-        let pieces = pieces.iter().map(|piece| match piece {
-            Piece::Same(text) => quoted(text),
-            Piece::Removed(text) => Text::of(text, TextRole::Removed),
-            Piece::Added(text) => Text::of(text, TextRole::Added),
-        });
-        let change = [(0, text![faint(change.name), ":"]), (1, Text::joined(pieces, ""))];
+        let pieces = changed(&change.before, &change.after);
+        let change = [(0, text![faint(change.name), ":"]), (1, pieces)];
         page.join(Block::Lines(change.to_vec()));
     }
     grade.actions.iter().for_each(|action| add_action(action, page));
@@ -335,9 +326,6 @@ mod tests {
     }
 
     fn explanation() -> ExplainReport {
-        let failure = Failure::new(FailureKind::Refused, format!("no {EVIL}"));
-        let mut failed = ExplainedOutcome { reply: None, failure: Some(failure), ..kept() };
-        failed.origin.generation = 0;
         let line = GradeLine {
             score: 0.5,
             pass: false,
@@ -359,7 +347,7 @@ mod tests {
             submission: String::new(),
             label: None,
             grade: Some(line),
-            actions: vec![action(Some(kept())), action(Some(failed)), action(None)],
+            actions: vec![action(Some(kept())), action(None)],
             against: Some(Against {
                 run: "RUN".to_owned(),
                 key: None,
@@ -405,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_texts_are_harmless() {
+    fn hostile_texts_are_harmless_at_80_columns() {
         insta::assert_snapshot!(shown(80, false), @r#"
         sample  evil  [evil ] [trial 1] of support: 1 failed
         input  ["a","evil\u001b[2J\r\n"]
@@ -425,72 +413,10 @@ mod tests {
         judgment of m, vote 0, turn 1, in reverse order
         key        0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
         reply      evil  reply
-        model      m-1, by its own report
+        by         m-1, by its own report
         used       1,234 tokens in, 56 out; $0.0012
         imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
         cached in  the committed file cache/s.judgments.jsonl, generation 2
-
-        ingredient  digest        value
-        user        fedcba987654  evil …
-        absent: seed
-        empty: headers
-
-        judgment of m, vote 0, turn 1, in reverse order
-        key        0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-        failure    refused: no evil
-        model      m-1, by its own report
-        used       1,234 tokens in, 56 out; $0.0012
-        imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
-        cached in  the committed file cache/s.judgments.jsonl
-
-        ingredient  digest        value
-        user        fedcba987654  evil …
-        absent: seed
-        empty: headers
-
-        judgment of m, vote 0, turn 1, in reverse order
-        key      0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-        outcome  not cached
-        to call  rubric edited
-
-        ingredient  digest        value
-        user        fedcba987654  evil …
-        absent: seed
-        empty: headers
-        "#);
-        insta::assert_snapshot!(shown(120, true), @r#"
-        sample  evil  [evil ] [trial 1] of support: 1 failed
-        input  ["a","evil\u001b[2J\r\n"]
-
-        evil : 0.500, failed
-        rationale   evil  because of many words of many words of many words of many words of many words of many words of many
-                    words of many words of many words of many words of many words of many words of many words of many words of
-                    many words of many words of many words of many words of many words of many words of many words of many wor…
-        submission  (empty)
-        compared    differs from run RUN in rubric, temperature 0 → evil , by their records
-        rubric:
-          Is it [-short-]{+kind+}? evil
-
-        judgment of m, vote 0, turn 1, in reverse order
-        key        0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-        reply      evil  reply
-        model      m-1, by its own report
-        used       1,234 tokens in, 56 out; $0.0012
-        imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
-        cached in  the committed file cache/s.judgments.jsonl, generation 2
-
-        ingredient  digest        value
-        user        fedcba987654  evil …
-        absent: seed
-        empty: headers
-
-        judgment of m, vote 0, turn 1, in reverse order
-        key        0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-        failure    refused: no evil
-        model      m-1, by its own report
-        used       1,234 tokens in, 56 out; $0.0012
-        imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
-        cached in  the committed file cache/s.judgments.jsonl
 
         ingredient  digest        value
         user        fedcba987654  evil …
@@ -510,7 +436,47 @@ mod tests {
     }
 
     #[test]
-    fn everything_fits_however_narrow() {
+    fn hostile_texts_are_harmless_at_120_columns() {
+        insta::assert_snapshot!(shown(120, true), @r#"
+        sample  evil  [evil ] [trial 1] of support: 1 failed
+        input  ["a","evil\u001b[2J\r\n"]
+
+        evil : 0.500, failed
+        rationale   evil  because of many words of many words of many words of many words of many words of many words of many
+                    words of many words of many words of many words of many words of many words of many words of many words of
+                    many words of many words of many words of many words of many words of many words of many words of many wor…
+        submission  (empty)
+        compared    differs from run RUN in rubric, temperature 0 → evil , by their records
+        rubric:
+          Is it [-short-]{+kind+}? evil
+
+        judgment of m, vote 0, turn 1, in reverse order
+        key        0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        reply      evil  reply
+        by         m-1, by its own report
+        used       1,234 tokens in, 56 out; $0.0012
+        imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from human.jsonl
+        cached in  the committed file cache/s.judgments.jsonl, generation 2
+
+        ingredient  digest        value
+        user        fedcba987654  evil …
+        absent: seed
+        empty: headers
+
+        judgment of m, vote 0, turn 1, in reverse order
+        key      0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+        outcome  not cached
+        to call  rubric edited
+
+        ingredient  digest        value
+        user        fedcba987654  evil …
+        absent: seed
+        empty: headers
+        "#);
+    }
+
+    #[test]
+    fn everything_fits_into_60_columns() {
         insta::assert_snapshot!(shown(60, true), @r#"
         sample  evil  [evil ] [trial 1] of support: 1 failed
         input  ["a","evil\u001b[2J\r\n"]
@@ -530,27 +496,12 @@ mod tests {
         key        0123456789abcdef0123456789abcdef0123456789abcdef0
                    123456789abcdef
         reply      evil  reply
-        model      m-1, by its own report
+        by         m-1, by its own report
         used       1,234 tokens in, 56 out; $0.0012
         imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from
                    human.jsonl
         cached in  the committed file cache/s.judgments.jsonl,
                    generation 2
-
-        ingredient  digest        value
-        user        fedcba987654  evil …
-        absent: seed
-        empty: headers
-
-        judgment of m, vote 0, turn 1, in reverse order
-        key        0123456789abcdef0123456789abcdef0123456789abcdef0
-                   123456789abcdef
-        failure    refused: no evil
-        model      m-1, by its own report
-        used       1,234 tokens in, 56 out; $0.0012
-        imported   2026-01-01T00:00:00Z by evalrs 0.1.0 from
-                   human.jsonl
-        cached in  the committed file cache/s.judgments.jsonl
 
         ingredient  digest        value
         user        fedcba987654  evil …
@@ -568,6 +519,10 @@ mod tests {
         absent: seed
         empty: headers
         "#);
+    }
+
+    #[test]
+    fn everything_fits_into_36_columns() {
         insta::assert_snapshot!(shown(36, true), @r#"
         sample  evil  [evil ] [trial 1] of
           support: 1 failed
@@ -591,7 +546,7 @@ mod tests {
                    9abcdef0123456789abcdef01
                    23456789abcdef
         reply      evil  reply
-        model      m-1, by its own report
+        by         m-1, by its own report
         used       1,234 tokens in, 56 out;
                    $0.0012
         imported   2026-01-01T00:00:00Z by
@@ -600,26 +555,6 @@ mod tests {
         cached in  the committed file
                    cache/s.judgments.jsonl,
                    generation 2
-
-        ingredient  digest        value
-        user        fedcba987654  evil …
-        absent: seed
-        empty: headers
-
-        judgment of m, vote 0, turn 1, in
-          reverse order
-        key        0123456789abcdef012345678
-                   9abcdef0123456789abcdef01
-                   23456789abcdef
-        failure    refused: no evil
-        model      m-1, by its own report
-        used       1,234 tokens in, 56 out;
-                   $0.0012
-        imported   2026-01-01T00:00:00Z by
-                   evalrs 0.1.0 from
-                   human.jsonl
-        cached in  the committed file
-                   cache/s.judgments.jsonl
 
         ingredient  digest        value
         user        fedcba987654  evil …
@@ -643,10 +578,13 @@ mod tests {
 
     #[test]
     fn what_others_wrote_is_code_in_markdown() {
+        let failure = Failure::new(FailureKind::Refused, format!("no {EVIL}"));
+        let mut failed = ExplainedOutcome { reply: None, failure: Some(failure), ..kept() };
+        failed.origin.generation = 0;
         let mut explanation = explanation();
         let grade = &mut explanation.results[0].graders.0[0].1;
         grade.submission = "@team <b>`a`</b> | [x](http://x)\n::error::".to_owned();
-        grade.actions.truncate(1);
+        grade.actions = vec![action(Some(failed))];
         let text = markdown::shown(&page(&explanation));
         assert_harmless(&text);
         insta::assert_snapshot!(text, @r#"
@@ -672,11 +610,11 @@ mod tests {
         |  |  |
         |:--|:--|
         | key | `0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef` |
-        | reply | `evil  reply` |
-        | model | `m-1`, by its own report |
+        | failure | refused: `no evil ` |
+        | by | `m-1`, by its own report |
         | used | 1,234 tokens in, 56 out; $0.0012 |
         | imported | 2026-01-01T00:00:00Z by `evalrs 0.1.0` from `human.jsonl` |
-        | cached in | `the committed file cache/s.judgments.jsonl`, generation 2 |
+        | cached in | `the committed file cache/s.judgments.jsonl` |
 
         | ingredient | digest | value |
         |:--|:--|:--|

@@ -32,7 +32,9 @@ pub fn add_case(case: &SentCase, page: &mut Page) {
         if judgments.is_empty() {
             page.add(Block::Heading(text![quoted(grader), ": no judge is called"]));
         }
-        judgments.iter().for_each(|judgment| add_judgment(grader, judgment, page));
+        for judgment in judgments {
+            add_judgment(grader, judgment, page);
+        }
     }
 }
 

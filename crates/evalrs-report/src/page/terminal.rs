@@ -24,10 +24,6 @@ pub const TITLE: Style = Style::new().bold();
 /// What matters least.
 pub const FAINT: Style = Style::new().dimmed();
 
-/// What differs between two texts.
-const REMOVED: Style = AnsiColor::Red.on_default();
-const ADDED: Style = AnsiColor::Green.on_default();
-
 /// What stands between two columns.
 const GAP: &str = "  ";
 
@@ -118,13 +114,13 @@ fn styled(line: &[(String, TextRole)]) -> String {
 fn style_of(role: TextRole) -> Style {
     match role {
         TextRole::Plain | TextRole::Quoted | TextRole::Command => Style::new(),
-        TextRole::Removed => REMOVED,
-        TextRole::Added => ADDED,
         TextRole::Good => GOOD,
         TextRole::Bad => BAD,
         TextRole::Doubtful => DOUBTFUL,
         TextRole::Strong => TITLE,
         TextRole::Faint => FAINT,
+        TextRole::Removed => AnsiColor::Red.on_default(),
+        TextRole::Added => AnsiColor::Green.on_default(),
     }
 }
 
@@ -269,7 +265,11 @@ fn folded(table: &Table, screen: PageScreen) -> Vec<String> {
     while next < table.columns.len() {
         let fits = |end: &usize| {
             let places: Vec<usize> = std::iter::once(0).chain(next..*end).collect();
-            let part = table.with_columns(&places);
+            let mut part = table.with_columns(&places);
+            // What stands below a row is shown once.
+            if next > 1 {
+                part.rows.iter_mut().for_each(|row| row.after.clear());
+            }
             fitted(&part, screen).map(|widths| (part, widths))
         };
         let Some((part, widths)) =
