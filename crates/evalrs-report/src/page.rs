@@ -173,6 +173,8 @@ pub enum Block {
     Lines(Vec<(usize, Text)>),
     /// A table.
     Table(Table),
+    /// What others wrote, line by line and whole.
+    Code(String),
     /// What a comment folds away under its summary.
     Fold(Text, Vec<Block>),
 }
@@ -206,6 +208,7 @@ impl Block {
             Self::Heading(text) | Self::Paragraph(text) | Self::Unbroken(text) => text.is_empty(),
             Self::Lines(lines) => lines.is_empty(),
             Self::Table(table) => table.rows.is_empty() && table.notes.is_empty(),
+            Self::Code(_) => false,
             Self::Fold(_, blocks) => blocks.iter().all(Self::is_empty),
         }
     }

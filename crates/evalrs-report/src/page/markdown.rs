@@ -37,6 +37,7 @@ fn add(block: &Block, to: &mut String) {
             }
         }
         Block::Table(table) => add_table(table, to),
+        Block::Code(text) => add_code(text, to),
         Block::Fold(summary, blocks) => {
             push_line(to, &format!("<details><summary>{}</summary>", plain(summary)));
             for block in blocks {
@@ -49,6 +50,18 @@ fn add(block: &Block, to: &mut String) {
 
 fn push_line(to: &mut String, line: &str) {
     to.extend([line, "\n"]);
+}
+
+/// Adds the text between fences that no line of it can end.
+fn add_code(text: &str, to: &mut String) {
+    let lines: Vec<String> = text.split('\n').map(sanitize).collect();
+    let runs = lines.iter().flat_map(|line| line.split(|char| char != '`')).map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    push_line(to, &fence);
+    for line in &lines {
+        push_line(to, line.trim_end());
+    }
+    push_line(to, &fence);
 }
 
 fn add_table(table: &Table, to: &mut String) {
@@ -212,6 +225,22 @@ mod tests {
 
         - one
           - two
+        ");
+    }
+
+    #[test]
+    fn no_line_of_a_code_block_ends_it() {
+        let mut page = Page::default();
+        page.add(Block::Code("``\u{1b}[1m`` </details>\n\u{7}@b | <b>\n".to_owned()));
+        page.add(Block::Paragraph(Text::of("a\n```", crate::page::TextRole::Removed)));
+        insta::assert_snapshot!(shown(&page), @r"
+        `````
+        ```` </details>
+        @b | <b>
+
+        `````
+
+        <code>a &#96;&#96;&#96;</code>
         ");
     }
 
