@@ -66,6 +66,9 @@ pub struct DiffArgs {
     /// List at most N verdicts that moved
     #[arg(long, value_name = "N", help_heading = "Output", default_value_t = 10)]
     pub moved: usize,
+    /// Show every number of the comparison
+    #[arg(long, help_heading = "Output")]
+    pub details: bool,
 }
 
 /// A number above 0 and below 1.

@@ -21,7 +21,7 @@ use evalrs_model::record_format::FORMAT;
 use evalrs_model::spec::{
     AgreementMeasure, Dimension, MetricKind, MetricSpec, Series, SeriesMistake, SeriesSource,
 };
-use evalrs_report::agree::{AgreementReport, write};
+use evalrs_report::agree::{AgreementReport, page};
 use evalrs_report::human::disputed_line;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -59,7 +59,7 @@ pub(crate) fn agree(args: &AgreeArgs, console: &mut Console<'_>) -> Result<ExitS
     if args.json {
         console.write_json(&report)?;
     } else {
-        write(&report, console.width, console.out)?;
+        console.show(&page(&report))?;
     }
     Ok(ExitStatus::Success)
 }

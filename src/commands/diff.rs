@@ -6,7 +6,8 @@ use std::io::Write;
 use crate::cli::{DiffArgs, DiffFormat};
 use evalrs_base::text::sanitize;
 use evalrs_metrics::diff::{DiffLabels, DiffSide, mark_regressions, unlike};
-use evalrs_report::diff::{write, write_markdown};
+use evalrs_report::diff::{DiffView, page};
+use evalrs_report::page::{markdown, terminal};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::reference::{LATEST, Reference, SaveAt, base_of};
 use evalrs_store::record::saves::read_saves;
@@ -41,14 +42,16 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
         ));
     }
     let is_worse = args.fail_on_regression && mark_regressions(&mut diff, args.alpha);
+    let view = DiffView { moved: args.moved, details: args.details };
+    let screen = console.screen();
     let mut out = std::io::BufWriter::new(&mut *console.out);
     match format {
-        DiffFormat::Text => write(&diff, args.moved, console.width, &mut out)?,
+        DiffFormat::Text => terminal::write(&page(&diff, view), screen, &mut out)?,
         DiffFormat::Json => {
             serde_json::to_writer_pretty(&mut out, &diff).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        DiffFormat::Markdown => write_markdown(&diff, args.moved, &mut out)?,
+        DiffFormat::Markdown => out.write_all(markdown::shown(&page(&diff, view)).as_bytes())?,
     }
     out.flush()?;
     Ok(if is_worse { ExitStatus::GateFailed } else { ExitStatus::Success })

@@ -14,7 +14,6 @@ use evalrs_metrics::explain::ExplainReport;
 use evalrs_metrics::explain::sent::SentReport;
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::explain as report;
-use evalrs_report::explain::sent::write_sent;
 use evalrs_store::record::history::History;
 use evalrs_store::record::read::{PastRun, open, runs};
 use evalrs_store::record::runs_of;
@@ -55,11 +54,11 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
             sent_case(&session, chunk, at, &mut |key| winning(&mut layers, key))
         });
         let results = results.collect();
-        let report = SentReport { format: FORMAT, suite, sample_id: args.sample.clone(), results };
+        let sent = SentReport { format: FORMAT, suite, sample_id: args.sample.clone(), results };
         if args.json {
-            console.write_json(&report)?;
+            console.write_json(&sent)?;
         } else {
-            write_sent(&report, console.out)?;
+            console.show(&report::sent::page(&sent))?;
         }
         return Ok(ExitStatus::Success);
     }
@@ -76,7 +75,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     if args.json {
         console.write_json(&explanation)?;
     } else {
-        report::write(&explanation, console.width, console.out)?;
+        console.show(&report::page(&explanation))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -4,7 +4,8 @@ use std::io::{BufWriter, Write};
 
 use crate::cli::HistoryArgs;
 use evalrs_base::text::sanitize;
-use evalrs_report::history::write;
+use evalrs_report::history::page;
+use evalrs_report::page::terminal::write;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -22,8 +23,9 @@ pub(crate) fn history(args: &HistoryArgs, console: &mut Console<'_>) -> Result<E
         console.write_json(&found.report)?;
         return Ok(ExitStatus::Success);
     }
+    let screen = console.screen();
     let mut out = BufWriter::new(&mut *console.out);
-    write(&found.report, &found.name, console.width, &mut out)?;
+    write(&page(&found.report, &found.name), screen, &mut out)?;
     out.flush()?;
     if found.report.runs.is_empty() {
         writeln!(

@@ -54,7 +54,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
         if at > 0 {
             writeln!(console.out)?;
         }
-        report::write(&plan, &basis, console.width, console.out)?;
+        console.show(&report::page(&plan, &basis))?;
     }
     match plans.as_slice() {
         [] => {}

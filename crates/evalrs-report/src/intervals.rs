@@ -29,12 +29,6 @@ pub(crate) fn signed(value: f64, decimals: usize) -> String {
     if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
 }
 
-/// The interval of a difference: `-0.100 to +0.020`.
-pub(crate) fn signed_range(interval: Option<(f64, f64)>, decimals: usize) -> String {
-    let bounds = interval.map(|(low, high)| [low, high].map(|bound| signed(bound, decimals)));
-    or_dash(bounds, |bounds| bounds.join(" to "))
-}
-
 /// Whether the mean of a grader is its pass rate, and so is all that is known of both.
 pub(crate) fn is_pass_fail(metric: &Metric) -> bool {
     metric.native.is_none()

@@ -8,16 +8,17 @@
 //!   `csv` and `otlp` for programs. [`FORMATS`] lists them all.
 //! - [`digest`] picks the failures and errors that people are shown. [`labels`] gives graders the names that people know them
 //!   by.
-//! - [`terminal_page`] and `markdown_page` hold what pages are made of. `declared`, `rater_pairs` and `rollup` are parts that
-//!   several pages show; [`intervals`], [`verdict`], [`human`], [`usage`] and [`ending`] are the words they share.
-//! - [`diff`], [`explain`], [`plan`], [`history`] and [`agree`] are the pages of the commands of these names.
+//! - [`page`] is what every page for people is made of, with a writer for terminals and one for Markdown. `run_page`,
+//!   [`diff`], [`explain`], [`plan`], [`history`], [`agree`] and `rollup` each make the page of their command.
+//! - `declared` and `rater_pairs` are parts that several pages show; [`intervals`], [`verdict`], [`human`], [`usage`],
+//!   `movement` and [`ending`] are the words they share.
 //!
 //! What a user, a sample or a judge wrote is made harmless where it is written: without control characters on a terminal, as
 //! code in Markdown, escaped in a command of a workflow.
 //!
-//! This crate reads no file, asks nobody and knows nothing of suites or stores: it is given what to write and where.
+//! This crate reads no file, makes no call and knows nothing of suites or stores: it is given what to write and where.
 //!
-//! Begin with [`format`](mod@format), then read `markdown`, the shortest format that shows everything.
+//! Begin with [`page`], then read [`agree`], a short page.
 
 pub mod agree;
 mod csv;
@@ -35,7 +36,7 @@ mod json;
 mod junit;
 pub mod labels;
 mod markdown;
-mod markdown_page;
+mod movement;
 pub mod origin;
 mod otlp;
 pub mod page;
@@ -44,7 +45,6 @@ mod rater_pairs;
 mod rollup;
 mod run_page;
 mod terminal;
-pub mod terminal_page;
 pub mod usage;
 pub mod verdict;
 

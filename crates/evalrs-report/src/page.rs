@@ -3,12 +3,26 @@
 //! A page knows what its parts are and nothing of how they look: [`terminal`] writes it for a screen of some width, and
 //! `markdown` for a comment. Texts that others wrote are [`quoted`]: they can neither move a cursor nor be a link.
 
-pub(crate) mod markdown;
+pub mod markdown;
 pub mod terminal;
 
 use std::fmt::{self, Display, Formatter};
 
-use evalrs_base::text::{columns, sanitize};
+use evalrs_base::text::word_diff::{Piece, marked, word_diff};
+use evalrs_base::text::{columns, count, sanitize};
+
+/// The words shown on either side of a change.
+const CONTEXT: usize = 8;
+
+/// A text of several: `text!["by ", quoted(name), ": ", count]`.
+macro_rules! text {
+    ($($part:expr),+ $(,)?) => {{
+        let mut text = $crate::page::Text::default();
+        $(text.push($part);)+
+        text
+    }};
+}
+pub(crate) use text;
 
 /// What a part of a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +31,10 @@ pub enum TextRole {
     Plain,
     /// What others wrote: a name, a rationale, a command. Code in Markdown.
     Quoted,
+    /// What others wrote and only the earlier of two texts has.
+    Removed,
+    /// What others wrote and only the later of two texts has.
+    Added,
     /// What somebody can type: between backticks on a terminal, and code in Markdown.
     Command,
     /// What passed or got better.
@@ -56,7 +74,7 @@ impl Text {
         all
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -89,6 +107,16 @@ pub fn quoted(text: &str) -> Text {
     Text::of(text, TextRole::Quoted)
 }
 
+/// What changed between two texts of others, word by word; empty where nothing did.
+pub(crate) fn changed(before: &str, now: &str) -> Text {
+    let pieces = marked(&word_diff(before, now), CONTEXT).into_iter().map(|piece| match piece {
+        Piece::Same(text) => (text, TextRole::Quoted),
+        Piece::Removed(text) => (text, TextRole::Removed),
+        Piece::Added(text) => (text, TextRole::Added),
+    });
+    Text(pieces.filter(|(text, _)| !text.is_empty()).collect())
+}
+
 pub(crate) fn command(text: &str) -> Text {
     Text::of(&format!("`{text}`"), TextRole::Command)
 }
@@ -113,15 +141,11 @@ pub(crate) fn faint(text: &str) -> Text {
     Text::of(text, TextRole::Faint)
 }
 
-/// A text of several: `text!["by ", quoted(name), ": ", count]`.
-macro_rules! text {
-    ($($part:expr),+ $(,)?) => {{
-        let mut text = $crate::page::Text::default();
-        $(text.push($part);)+
-        text
-    }};
+/// How many more there are, and how to see them; none if there are no more.
+pub(crate) fn not_shown(rest: usize, noun: &str) -> Option<Text> {
+    let all = text![faint(&format!("{} not shown: ", count(rest, noun))), quoted("--details")];
+    (rest > 0).then_some(all)
 }
-pub(crate) use text;
 
 /// A page, which grows at its end.
 #[derive(Clone, Debug, Default)]
@@ -149,6 +173,8 @@ pub enum Block {
     Lines(Vec<(usize, Text)>),
     /// A table.
     Table(Table),
+    /// What others wrote, line by line and whole.
+    Code(String),
     /// What a comment folds away under its summary.
     Fold(Text, Vec<Block>),
 }
@@ -182,6 +208,7 @@ impl Block {
             Self::Heading(text) | Self::Paragraph(text) | Self::Unbroken(text) => text.is_empty(),
             Self::Lines(lines) => lines.is_empty(),
             Self::Table(table) => table.rows.is_empty() && table.notes.is_empty(),
+            Self::Code(_) => false,
             Self::Fold(_, blocks) => blocks.iter().all(Self::is_empty),
         }
     }

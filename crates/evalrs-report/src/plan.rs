@@ -1,21 +1,18 @@
-//! What a run would ask, as plain data, as JSON and for a terminal.
+//! What a run would call, as plain data, as JSON and as a page.
 //!
 //! Knows numbers and names of reasons, not how they were found.
-
-use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::intervals::or_dash;
-use super::terminal_page::{TITLE, faint, paragraphs, table, titles, write_sections};
+use super::page::{Block, Column, Page, Table, Text, command, faint, quoted, strong, text};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::{Cost, as_of};
-use evalrs_base::text::table::{TableCell, name, number, words};
-use evalrs_base::text::{about, count, cut, grouped};
+use evalrs_base::text::{about, grouped};
 use evalrs_metrics::metric::annotators::LabelCount;
 
 /// Why more may be asked than is planned.
-const AT_LEAST: &str = "at least: what rests on extracted submissions, on grades or on first verdicts is known once those are there";
+const AT_LEAST: &str = "at least: calls that depend on extracted submissions, grades or first verdicts are not known yet";
 
 /// What a run of one suite would ask; this is the shape of `plan --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -137,199 +134,211 @@ pub struct StoredElsewhere {
     pub asked: String,
 }
 
-/// Writes the plan for a terminal of `width` columns.
-pub fn write(plan: &Plan, basis: &PlanBasis, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let suite = cut(&plan.suite, width.saturating_sub(6));
-    let heading = vec![format!("{TITLE}plan{TITLE:#}  {suite}")];
-    let sentences = conversations(plan, basis)
+/// The plan: how many calls, what they cost and what is cached, then each grader, then what to do.
+pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
+    let mut page = Page::default();
+    page.add(Block::Heading(text![strong("plan"), "  ", quoted(&plan.suite), ": ", result(plan)]));
+    page.add(Block::Table(table(plan)));
+    let hints = unpriced(basis)
         .into_iter()
-        .chain([sentence(plan, basis)])
         .chain(replayed(&plan.totals))
-        .chain(basis.elsewhere.iter().map(stored_elsewhere))
-        .chain(unkeyed(basis))
-        .chain(labels(plan));
-    let notes = paragraphs(notes(&plan.totals, basis), width);
-    let told = paragraphs(sentences, width).into_iter();
-    let told = told.chain(notes.iter().map(|line| faint(line))).collect();
-    write_sections([heading, table(&rows(plan), width), told], out)
+        .chain(basis.elsewhere.iter().map(stored_elsewhere));
+    let hints = hints.chain(unkeyed(basis)).chain(conversations(plan, basis)).chain(labels(plan));
+    let notes = notes(&plan.totals, basis);
+    page.add(Block::lines(hints.chain(notes.iter().map(|note| faint(note)))));
+    page
 }
 
-/// The table, of graders that have something to ask or had; with a row for all where there are several.
-fn rows(plan: &Plan) -> Vec<Vec<TableCell>> {
-    let mut header = titles(&["grader"], &["actions", "cached", "to ask"]);
-    header.extend(titles(&["because"], &["tokens in", "out", "cost"]));
-    let mut rows = vec![header];
-    let asking = || plan.graders.0.iter().filter(|(_, line)| line.total > 0 || line.at_least);
-    rows.extend(asking().map(|(name, line)| row(name, line)));
-    if asking().count() > 1 {
-        rows.push(row("all", &plan.totals));
-    }
-    rows
-}
-
-fn row(grader: &str, line: &PlanLine) -> Vec<TableCell> {
-    let because: Vec<String> =
-        line.reasons.0.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
-    let estimate = |text: String| if line.asks_judges() { text } else { String::new() };
-    let cost = or_dash(line.cost, |cost| cost.to_string());
-    vec![
-        name(grader),
-        number(grouped(line.total)),
-        number(grouped(line.cached)),
-        number(format!("{}{}", if line.at_least { "≥ " } else { "" }, grouped(line.to_ask))),
-        words(&because.join(", ")),
-        number(estimate(about(line.tokens.input))),
-        number(estimate(about(line.tokens.output))),
-        number(estimate(cost)),
-    ]
-}
-
-fn sentence(plan: &Plan, basis: &PlanBasis) -> String {
+/// The plan in a few words: `12 calls, 288 cached, about $0.0031`.
+fn result(plan: &Plan) -> String {
     let totals = &plan.totals;
-    let least = if totals.at_least { "at least " } else { "" };
-    let then = following(plan, basis);
-    let to_run = plan.target.as_ref().map_or(0, |target| target.to_ask);
-    let now = match (totals.total, totals.to_ask) {
-        (_, 0) if then.is_some() => format!("plan: {}", count(to_run, "conversation")),
-        (0, _) => "plan: nothing to ask: no judge is needed".to_owned(),
-        (total, 0) => format!("plan: nothing to ask of {}", grouped(total)),
-        (total, to_ask) if !totals.asks_judges() => {
-            let to_ask = grouped(to_ask);
-            let judges = if totals.at_least { "" } else { ", no judge is asked" };
-            format!("plan: {least}{to_ask} to run of {}{judges}", grouped(total))
-        }
-        (total, to_ask) => {
-            let cost = about_cost("about", totals.cost, basis);
-            format!(
-                "plan: {least}{} to ask of {}, about {} tokens in and {} out, {cost}",
-                grouped(to_ask),
-                grouped(total),
-                about(totals.tokens.input),
-                about(totals.tokens.output)
-            )
-        }
+    let priced = |about: &str, cost: Option<Cost>| {
+        cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{about} {cost}"))
     };
-    now + &then.unwrap_or_default()
-}
-
-fn about_cost(about: &str, cost: Option<Cost>, basis: &PlanBasis) -> String {
-    match cost {
-        Some(cost) => format!("{about} {cost}"),
-        None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
+    let target = plan.target.as_ref().filter(|target| target.to_ask > 0);
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(target.map(|target| {
+        let cost = target.cost.filter(|cost| *cost > Cost::ZERO);
+        let cost = cost.map_or_else(String::new, |cost| format!(" for about {cost}"));
+        format!("{} to run{cost}", grouped_count(target.to_ask, "conversation"))
+    }));
+    let least = if totals.at_least { "at least " } else { "" };
+    let calls = grouped_count(totals.to_ask, "call");
+    match totals.to_ask {
+        0 if target.is_some() || totals.following.is_some() => {}
+        0 if totals.total == 0 => parts.push("no calls, no judge is needed".to_owned()),
+        0 => parts.push("no calls".to_owned()),
+        _ if totals.asks_judges() => parts.push(format!("{least}{calls}")),
+        _ => parts.push(format!("{least}{calls} to programs")),
     }
+    parts.extend((totals.total > 0).then(|| format!("{} cached", grouped(totals.cached))));
+    parts.extend(totals.asks_judges().then(|| priced("about", totals.cost)));
+    parts.extend(totals.following.as_ref().map(|then| {
+        let calls = grouped_count(then.at_most, "judgment");
+        format!("then up to {calls}, {}", priced("at most about", then.cost))
+    }));
+    parts.join(", ")
 }
 
-/// What judges will be asked once the submissions are there.
-fn following(plan: &Plan, basis: &PlanBasis) -> Option<String> {
-    let all = plan.totals.following.as_ref()?;
-    let asks = plan.graders.0.iter().filter_map(|(name, line)| {
-        let follow = line.following.as_ref()?;
-        let judgments = count(follow.at_most, "judgment");
-        Some(format!("`{name}` asks up to {judgments} of {}", follow.models.join(", ")))
+fn grouped_count(n: u64, noun: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(n))
+}
+
+/// A row for each grader that makes calls or has cached ones.
+fn table(plan: &Plan) -> Table {
+    let mut table = Table::new([
+        Column::names("grader"),
+        Column::numbers("calls"),
+        Column::numbers("cached"),
+        Column::words("because"),
+        Column::numbers("tokens in"),
+        Column::numbers("out"),
+        Column::numbers("cost"),
+    ]);
+    for (grader, line) in plan.graders.0.iter().filter(|(_, line)| line.total > 0 || line.at_least)
+    {
+        let estimate =
+            |text: String| if line.asks_judges() { text.into() } else { Text::default() };
+        table.row([
+            quoted(grader),
+            format!("{}{}", if line.at_least { "≥ " } else { "" }, grouped(line.to_ask)).into(),
+            grouped(line.cached).into(),
+            because(line),
+            estimate(about(line.tokens.input)),
+            estimate(about(line.tokens.output)),
+            estimate(or_dash(line.cost, |cost| cost.to_string())),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Why a grader makes its calls, and which ones follow.
+fn because(line: &PlanLine) -> Text {
+    let reasons = line.reasons.0.iter().map(|(reason, n)| {
+        let n = if *n == line.to_ask { String::new() } else { format!(" {}", grouped(*n)) };
+        text![reason.as_str(), n]
     });
-    let asks: Vec<String> = asks.collect();
-    let cost = about_cost("at most about", all.cost, basis);
-    Some(format!("; then {}, {cost}", asks.join(", ")))
+    let then = line.following.as_ref().map(|then| {
+        let models = Text::joined(then.models.iter().map(|model| quoted(model)), ", ");
+        text!["then up to ", grouped(then.at_most), " of ", models]
+    });
+    Text::joined(reasons.chain(then), ", ")
+}
+
+/// The texts as code, between commas.
+fn named(texts: &[String]) -> Text {
+    Text::joined(texts.iter().map(|text| command(text)), ", ")
+}
+
+fn unpriced(basis: &PlanBasis) -> Option<Text> {
+    let models = named(&basis.unpriced);
+    let cure = "; set it under `prices` in evalrs.toml";
+    (!basis.unpriced.is_empty()).then(|| text!["no price is known of ", models, cure])
 }
 
 /// What the target would be run for, and what its key covers where nobody says.
-fn conversations(plan: &Plan, basis: &PlanBasis) -> Vec<String> {
+fn conversations(plan: &Plan, basis: &PlanBasis) -> Vec<Text> {
     let Some(line) = &plan.target else { return Vec::new() };
-    let total = count(line.total, "conversation");
-    let mut told = vec![match line.to_ask {
-        0 => format!("target: nothing to run of {total}"),
-        to_ask => {
-            let used = match (line.cost, basis.conversations) {
-                (_, 0) => "what they cost is not known: none is stored".to_owned(),
-                (cost, known) => {
-                    let cost = cost.filter(|cost| *cost > Cost::ZERO);
-                    let cost = cost.map_or_else(String::new, |cost| format!("about {cost}, "));
-                    let tokens = line.tokens.input + line.tokens.output;
-                    let tokens = format!("about {} tokens", about(tokens));
-                    format!("{cost}{tokens}, by the mean of {} stored", grouped(known))
-                }
-            };
-            format!("target: {} to run of {total}; {used}", grouped(to_ask))
+    let cached = format!("{} cached", grouped(line.cached));
+    let mut lines: Vec<Text> = vec![
+        match (line.to_ask, basis.conversations) {
+            (0, _) => format!("target: no conversations to run, {cached}"),
+            (to_ask, 0) => {
+                format!(
+                    "target: {} to run, {cached}, cost unknown",
+                    grouped_count(to_ask, "conversation")
+                )
+            }
+            (to_ask, known) => format!(
+                "target: {} to run, {cached}; about {} tokens, by the mean of {} cached",
+                grouped_count(to_ask, "conversation"),
+                about(line.tokens.input + line.tokens.output),
+                grouped(known)
+            ),
         }
-    }];
-    told.extend(basis.covered.as_ref().map(|covered| {
-        format!("target: declares neither `inputs` nor `version`; its key covers {covered}")
+        .into(),
+    ];
+    lines.extend(basis.covered.as_ref().map(|covered| {
+        text!["target: declares neither `inputs` nor `version`; its key covers ", covered.as_str()]
     }));
-    told
+    lines
 }
 
-/// What the run will not grade, although it has nothing to ask for it.
-fn replayed(totals: &PlanLine) -> Option<String> {
-    let are = if totals.failures == 1 { "failure is" } else { "failures are" };
-    let n = grouped(totals.failures);
-    (totals.failures > 0).then(|| format!("{n} stored {are} replayed; --retry-errors asks again"))
+/// What the run will not grade, although it makes no call for it.
+fn replayed(totals: &PlanLine) -> Option<Text> {
+    let are = if totals.failures == 1 { "is" } else { "are" };
+    let failures = grouped_count(totals.failures, "cached failure");
+    let retry = command("--retry-errors");
+    (totals.failures > 0).then(|| text![format!("{failures} {are} replayed; "), retry, " retries"])
 }
 
 /// Judgments that only another address keeps from being replayed.
-fn stored_elsewhere(found: &StoredElsewhere) -> String {
+fn stored_elsewhere(found: &StoredElsewhere) -> Text {
     let StoredElsewhere { judgments, stored, asked } = found;
     let are = if *judgments == 1 { "is" } else { "are" };
-    let judgments = count(*judgments, "judgment");
-    format!(
-        "{judgments} {are} stored for the endpoint `{stored}`, not for `{asked}`: write `endpoint: {stored}` in the suite to use what is stored"
-    )
+    text![
+        format!("{} {are} cached for the endpoint ", grouped_count(*judgments, "judgment")),
+        command(stored),
+        ", not for ",
+        command(asked),
+        "; to use them, write ",
+        command(&format!("endpoint: {stored}")),
+        " in the suite"
+    ]
 }
 
-/// What verdicts will be compared with: labels, which ask nothing.
-fn labels(plan: &Plan) -> Option<String> {
+/// What verdicts will be compared with: labels, which make no calls.
+fn labels(plan: &Plan) -> Option<Text> {
     let counts = plan.labels.0.iter();
-    let of_each: Vec<String> =
-        counts.map(|(grader, labels)| format!("{grader} {}", labels.shown())).collect();
-    (!of_each.is_empty()).then(|| format!("labels: {}", of_each.join(", ")))
+    let counts = counts.map(|(grader, labels)| text![quoted(grader), " ", labels.shown()]);
+    let counts = Text::joined(counts, ", ");
+    (!plan.labels.is_empty()).then(|| text!["labels: ", counts])
 }
 
 /// What a run will not notice: another value of a secret.
-fn unkeyed(basis: &PlanBasis) -> Option<String> {
-    let (are, it, they) = match basis.secrets.len() {
+fn unkeyed(basis: &PlanBasis) -> Option<Text> {
+    let words = match basis.secrets.len() {
         0 => return None,
-        1 => ("is a secret", "its value is", "it"),
-        _ => ("are secrets", "their values are", "them"),
+        1 => " is a secret: its value is in no key, so another value makes no program run again",
+        _ => " are secrets: their values are in no key, so other values make no program run again",
     };
-    let names = basis.secrets.join("`, `");
-    Some(format!(
-        "`{names}` {are}: {it} in no key, so another value of {they} runs no program again"
-    ))
+    Some(text![named(&basis.secrets), words])
 }
 
+/// Where the numbers come from.
 fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     let follows = totals.following.is_some();
-    if totals.to_ask == 0 && !follows {
-        return Vec::new();
+    let mut notes = Vec::new();
+    let mean = grouped_count(basis.recorded, "cached judgment");
+    let output = match (basis.recorded, basis.assumed) {
+        (0, None) => String::new(),
+        (0, Some(assumed)) => format!(" ({assumed} a judgment, none is cached)"),
+        (_, None) => format!(" (by the mean of {mean})"),
+        (_, Some(assumed)) => format!(" (by the mean of {mean}, {assumed} where none is cached)"),
+    };
+    if totals.asks_judges() {
+        let [input, received] = [totals.tokens.input, totals.tokens.output].map(about);
+        notes.push(format!("tokens: about {input} in (by a tokenizer), {received} out{output}"));
+    } else if follows {
+        notes.push(format!("tokens out are estimated{output}"));
     }
-    let recorded = (basis.recorded > 0).then(|| {
-        let judgments = count(basis.recorded, "judgment");
-        let judgments = judgments.replacen(' ', " recorded ", 1);
-        format!("output tokens: mean of {judgments}")
-    });
-    let assumed = basis.assumed.map(|assumed| match recorded {
-        Some(_) => format!("{assumed} where none is recorded"),
-        None => format!("output tokens: {assumed} a judgment, since none is recorded"),
-    });
-    let output: Vec<String> = recorded.into_iter().chain(assumed).collect();
-    let tokens = format!("{}; input tokens: estimated by a tokenizer", output.join(", and "));
-    let mut notes = if totals.asks_judges() || follows { vec![tokens] } else { Vec::new() };
     if follows {
-        notes.push(format!(
-            "what follows: a submission is taken to have {} tokens",
-            grouped(basis.answer)
-        ));
+        let tokens = grouped(basis.answer);
+        notes.push(format!("submissions that are not there yet count as {tokens} tokens each"));
     }
     let then = totals.following.as_ref().and_then(|follow| follow.cost);
-    if totals.cost.max(then).is_some_and(|cost| cost > Cost::ZERO) {
+    if totals.cost.max(then).is_some_and(|cost| cost > Cost::ZERO) && (totals.to_ask > 0 || follows)
+    {
         notes.push(format!("prices: evalrs.toml, else list prices of {}", as_of()));
     }
-    if totals.at_least {
+    if totals.at_least && (totals.to_ask > 0 || follows) {
         notes.push(AT_LEAST.to_owned());
     }
     if totals.to_ask > 0 {
         notes.push(match &basis.previous {
             Some(id) => format!("reasons: compared with run {id}"),
-            None => "reasons: there is no record of an earlier run".to_owned(),
+            None => "reasons: no earlier run is recorded".to_owned(),
         });
     }
     notes
@@ -339,7 +348,8 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
 mod tests {
     use anstream::adapter::strip_str;
 
-    use super::{Plan, PlanBasis, PlanLine, TokenEstimate, write};
+    use super::{Plan, PlanBasis, PlanLine, TokenEstimate, page};
+    use crate::page::terminal::{PageScreen, write};
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
     use evalrs_base::text::columns;
@@ -372,7 +382,7 @@ mod tests {
 
     fn shown(plan: &Plan, basis: &PlanBasis, width: usize) -> String {
         let mut out = Vec::new();
-        write(plan, basis, width, &mut out).unwrap();
+        write(&page(plan, basis), PageScreen { width, cuts: true }, &mut out).unwrap();
         let text = strip_str(&String::from_utf8(out).unwrap()).to_string();
         assert!(text.lines().all(|line| columns(line) <= width), "{text}");
         text
@@ -387,37 +397,84 @@ mod tests {
     }
 
     #[test]
-    fn a_bill_in_one_table_and_one_sentence() {
+    fn a_bill_in_one_line_and_one_table() {
+        let quality = line(300, &[("rubric edited", 10), ("sample edited", 2)], Some(3_100_000));
+        let tone = line(1_300, &[("rubric edited", 1_000)], Some(90_000_000));
+        let totals =
+            line(1_600, &[("rubric edited", 1_010), ("sample edited", 2)], Some(93_100_000));
+        let graders = vec![("accuracy", PlanLine::default()), ("quality", quality), ("tone", tone)];
+        let all = plan(graders, totals);
+        insta::assert_snapshot!(shown(&all, &basis(), 60), @r"
+        plan  support bot: 1,012 calls, 588 cached, about $0.0931
+
+        quality
+          calls: 12  cached: 288
+          because: rubric edited 10, sample edited 2
+          tokens in: 14,200  out: 1,500  cost: $0.0031
+        tone
+          calls: 1,000  cached: 300  because: rubric edited
+          tokens in: 1,180,000  out: 125,000  cost: $0.090
+
+        tokens: about 1,200,000 in (by a tokenizer), 127,000 out
+          (by the mean of 288 cached judgments)
+        prices: evalrs.toml, else list prices of 2026-11-12
+        reasons: compared with run 20260101T000000-000000
+        ");
+        insta::assert_snapshot!(shown(&all, &basis(), 80), @r"
+        plan  support bot: 1,012 calls, 588 cached, about $0.0931
+
+        grader   calls  cached  because                      tokens in      out     cost
+        quality     12     288  rubric edited 10, sample        14,200    1,500  $0.0031
+                                edited 2
+        tone     1,000     300  rubric edited                1,180,000  125,000   $0.090
+
+        tokens: about 1,200,000 in (by a tokenizer), 127,000 out (by the mean of 288
+          cached judgments)
+        prices: evalrs.toml, else list prices of 2026-11-12
+        reasons: compared with run 20260101T000000-000000
+        ");
+        insta::assert_snapshot!(shown(&all, &basis(), 120), @r"
+        plan  support bot: 1,012 calls, 588 cached, about $0.0931
+
+        grader   calls  cached  because                            tokens in      out     cost
+        quality     12     288  rubric edited 10, sample edited 2     14,200    1,500  $0.0031
+        tone     1,000     300  rubric edited                      1,180,000  125,000   $0.090
+
+        tokens: about 1,200,000 in (by a tokenizer), 127,000 out (by the mean of 288 cached judgments)
+        prices: evalrs.toml, else list prices of 2026-11-12
+        reasons: compared with run 20260101T000000-000000
+        ");
+        insta::assert_snapshot!(shown(&all, &basis(), 36), @r"
+        plan  support bot: 1,012 calls,
+          588 cached, about $0.0931
+
+        quality
+          calls: 12  cached: 288
+          because: rubric edited 10,
+            sample edited 2
+          tokens in: 14,200  out: 1,500
+          cost: $0.0031
+        tone
+          calls: 1,000  cached: 300
+          because: rubric edited
+          tokens in: 1,180,000  out: 125,000
+          cost: $0.090
+
+        tokens: about 1,200,000 in (by a
+          tokenizer), 127,000 out (by the
+          mean of 288 cached judgments)
+        prices: evalrs.toml, else list
+          prices of 2026-11-12
+        reasons: compared with run
+          20260101T000000-000000
+        ");
+    }
+
+    #[test]
+    fn the_same_as_json() {
         let quality = line(300, &[("rubric edited", 10), ("sample edited", 2)], Some(3_100_000));
         let all =
             plan(vec![("accuracy", PlanLine::default()), ("quality", quality.clone())], quality);
-        insta::assert_snapshot!(shown(&all, &basis(), 100), @r#"
-        plan  support bot
-
-        grader   actions  cached  to ask  because                            tokens in    out     cost
-        quality      300     288      12  rubric edited 10, sample edited 2     14,200  1,500  $0.0031
-
-        plan: 12 to ask of 300, about 14,200 tokens in and 1,500 out, about $0.0031
-        output tokens: mean of 288 recorded judgments; input tokens: estimated by a tokenizer
-        prices: evalrs.toml, else list prices of 2026-11-12
-        reasons: compared with run 20260101T000000-000000
-        "#);
-        insta::assert_snapshot!(shown(&all, &basis(), 44), @r#"
-        plan  support bot
-
-        grader   actions  cached  to ask …
-        quality      300     288      12
-
-        plan: 12 to ask of 300, about 14,200 tokens
-        in and 1,500 out, about $0.0031
-        output tokens: mean of 288 recorded
-        judgments; input tokens: estimated by a
-        tokenizer
-        prices: evalrs.toml, else list prices of
-        2026-11-12
-        reasons: compared with run
-        20260101T000000-000000
-        "#);
         insta::assert_snapshot!(serde_json::to_string(&all).unwrap().replace('\u{1b}', "<esc>"), @r#"
         {"suite":"support\u001b[2J\nbot","graders":{"accuracy":{"total":0,"cached":0,"failures":0,"to_ask":0,"at_least":false,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":300,"cached":288,"failures":0,"to_ask":12,"at_least":false,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}},"totals":{"total":300,"cached":288,"failures":0,"to_ask":12,"at_least":false,"reasons":{"rubric edited":10,"sample edited":2},"tokens":{"input":14196,"output":1500},"cost":0.0031}}
         "#);
@@ -435,23 +492,21 @@ mod tests {
             unpriced: vec!["judge-1".to_owned(), "x\u{1b}[31m".to_owned()],
             ..PlanBasis::default()
         };
-        insta::assert_snapshot!(shown(&all, &basis, 80), @r#"
-        plan  support bot
+        insta::assert_snapshot!(shown(&all, &basis, 80), @r"
+        plan  support bot: 5 calls, 0 cached, cost unknown
 
-        grader  actions  cached  to ask  because      tokens in  out  cost
-        a             3       0       3  first run 3      3,550  375     -
-        b             2       0       2  first run 2      2,370  250    $0
-        all           5       0       5  first run 5      5,920  625     -
+        grader  calls  cached  because    tokens in  out  cost
+        a           3       0  first run      3,550  375     -
+        b           2       0  first run      2,370  250    $0
 
-        plan: 5 to ask of 5, about 5,920 tokens in and 625 out, cost not known: no price
-        of `judge-1`, `x`
-        output tokens: mean of 1 recorded judgment, and 150 where none is recorded;
-        input tokens: estimated by a tokenizer
-        reasons: there is no record of an earlier run
-        "#);
+        no price is known of `judge-1`, `x`; set it under `prices` in evalrs.toml
+        tokens: about 5,920 in (by a tokenizer), 625 out (by the mean of 1 cached
+          judgment, 150 where none is cached)
+        reasons: no earlier run is recorded
+        ");
         let basis = PlanBasis { recorded: 0, ..basis };
         let text = shown(&all, &basis, 100);
-        assert!(text.contains("output tokens: 150 a judgment, since none is recorded"), "{text}");
+        assert!(text.contains(" out (150 a judgment, none is cached)\n"), "{text}");
     }
 
     #[test]
@@ -461,56 +516,47 @@ mod tests {
         let shared = open(line(0, &[], Some(0)));
         let all = plan(vec![("a", extracted.clone()), ("b", shared)], extracted.clone());
         insta::assert_snapshot!(shown(&all, &basis(), 100), @r"
-        plan  support bot
+        plan  support bot: at least 4 calls, 0 cached, about $0.0031
 
-        grader  actions  cached  to ask  because      tokens in  out     cost
-        a             4       0     ≥ 4  first run 4      4,730  500  $0.0031
-        b             0       0     ≥ 0
-        all           4       0     ≥ 4  first run 4      4,730  500  $0.0031
+        grader  calls  cached  because    tokens in  out     cost
+        a         ≥ 4       0  first run      4,730  500  $0.0031
+        b         ≥ 0       0
 
-        plan: at least 4 to ask of 4, about 4,730 tokens in and 500 out, about $0.0031
-        output tokens: mean of 288 recorded judgments; input tokens: estimated by a tokenizer
+        tokens: about 4,730 in (by a tokenizer), 500 out (by the mean of 288 cached judgments)
         prices: evalrs.toml, else list prices of 2026-11-12
-        at least: what rests on extracted submissions, on grades or on first verdicts is known once those
-        are there
+        at least: calls that depend on extracted submissions, grades or first verdicts are not known yet
         reasons: compared with run 20260101T000000-000000
         ");
         let programs = PlanLine { tokens: TokenEstimate::default(), ..extracted };
         let text = shown(&plan(Vec::new(), programs), &basis(), 100);
-        assert!(text.contains("plan: at least 4 to run of 4\n"), "{text}");
+        assert!(text.contains(": at least 4 calls to programs, 0 cached\n"), "{text}");
     }
 
     #[test]
-    fn failures_that_are_replayed_are_said() {
+    fn failures_that_are_replayed_are_named() {
         for (failures, expected) in [
             (0, None),
-            (1, Some("1 stored failure is replayed; --retry-errors asks again")),
-            (1_200, Some("1,200 stored failures are replayed; --retry-errors asks again")),
+            (1, Some("1 cached failure is replayed; `--retry-errors` retries")),
+            (1_200, Some("1,200 cached failures are replayed; `--retry-errors` retries")),
         ] {
             let totals = PlanLine { failures, ..line(2_000, &[], Some(0)) };
             let text = shown(&plan(Vec::new(), totals), &basis(), 80);
-            let after = text.split("plan: nothing to ask of 2,000\n").nth(1).unwrap();
-            assert_eq!(after.lines().next(), expected);
+            let after = text.split("plan  support bot: no calls, 2,000 cached\n").nth(1).unwrap();
+            assert_eq!(after.lines().nth(1), expected);
         }
     }
 
     #[test]
-    fn nothing_to_ask_is_one_sentence() {
+    fn no_calls_are_one_line() {
         let cached = plan(vec![("quality", line(300, &[], Some(0)))], line(300, &[], Some(0)));
-        insta::assert_snapshot!(shown(&cached, &basis(), 80), @r#"
-        plan  support bot
+        insta::assert_snapshot!(shown(&cached, &basis(), 80), @r"
+        plan  support bot: no calls, 300 cached
 
-        grader   actions  cached  to ask  because  tokens in  out  cost
-        quality      300     300       0
-
-        plan: nothing to ask of 300
-        "#);
+        grader   calls  cached
+        quality      0     300
+        ");
         let nothing = plan(vec![("accuracy", PlanLine::default())], PlanLine::default());
-        insta::assert_snapshot!(shown(&nothing, &PlanBasis::default(), 80), @r#"
-        plan  support bot
-
-        plan: nothing to ask: no judge is needed
-        "#);
+        insta::assert_snapshot!(shown(&nothing, &PlanBasis::default(), 80), @"plan  support bot: no calls, no judge is needed");
     }
 
     #[test]
@@ -520,17 +566,17 @@ mod tests {
             (&[][..], ""),
             (
                 &["MY_TOKEN"],
-                "`MY_TOKEN` is a secret: its value is in no key, so another value of it runs no program again",
+                "`MY_TOKEN` is a secret: its value is in no key, so another value makes no program run again",
             ),
             (
                 &["A_TOKEN", "SALT"],
-                "`A_TOKEN`, `SALT` are secrets: their values are in no key, so another value of them runs no program again",
+                "`A_TOKEN`, `SALT` are secrets: their values are in no key, so other values make no program run again",
             ),
         ] {
             let secrets = secrets.iter().map(|name| (*name).to_owned()).collect();
             let basis = PlanBasis { secrets, ..PlanBasis::default() };
             let text = shown(&all, &basis, 200);
-            let told = text.lines().skip(3).collect::<Vec<_>>().join("\n");
+            let told = text.lines().skip(2).collect::<Vec<_>>().join("\n");
             assert_eq!(told, expected, "{text}");
         }
     }

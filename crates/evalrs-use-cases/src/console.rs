@@ -5,7 +5,8 @@ use std::io::{Sink, Write};
 
 use serde::Serialize;
 
-use evalrs_report::page::terminal::PageScreen;
+use evalrs_report::page::Page;
+use evalrs_report::page::terminal::{self, PageScreen};
 use evalrs_system::System;
 
 /// What a command works with.
@@ -49,6 +50,11 @@ impl Console<'_> {
     /// What pages are written on.
     pub fn screen(&self) -> PageScreen {
         PageScreen { width: self.width, cuts: self.cuts }
+    }
+
+    /// Writes a page for people.
+    pub fn show(&mut self, page: &Page) -> std::io::Result<()> {
+        terminal::write(page, self.screen(), self.out)
     }
 
     /// Writes a value as indented JSON.

@@ -13,7 +13,9 @@ use evalrs_engine::session::Session;
 use evalrs_graph::inputs::CellId;
 use evalrs_graph::results;
 use evalrs_metrics::explain::sent::SentCase;
-use evalrs_report::explain::sent::write_case;
+use evalrs_report::explain::sent::add_case;
+use evalrs_report::page::Page;
+use evalrs_report::page::terminal::{PageScreen, write};
 
 /// The text that was loaded last, and the verdict that was requested since.
 #[derive(Debug, Default)]
@@ -66,8 +68,11 @@ pub(super) fn sent_text(session: &Session, cell: CellId, layers: &mut Layers) ->
     let judgments = sent_judgments(session, cell, grader, &mut |key| winning(layers, key))?;
     let graders = OrderedMap(vec![(grader.name(db).clone(), judgments)]);
     let case = SentCase { model: head.model, trial: head.trial, graders };
+    let mut page = Page::default();
+    add_case(&case, &mut page);
     let mut text = Vec::new();
-    write_case(&case, &mut text).ok()?;
+    // Lines are broken where they are drawn.
+    write(&page, PageScreen { width: usize::MAX, cuts: false }, &mut text).ok()?;
     String::from_utf8(text).ok()
 }
 

@@ -180,37 +180,51 @@ impl Piece {
     }
 }
 
-/// The pieces as lines of at most `width` columns, at least 2: `[-removed-]` in red and `{+added+}` in green, with
-/// `context_words` words of what stayed the same on either side and `…` for the rest of it.
+/// The pieces as lines of at most `width` columns, at least 2, what was removed in red and what was added in green: see
+/// [`marked`]. Styles are always written: the caller's stream strips them.
+pub fn render(pieces: &[Piece], width: usize, context_words: usize) -> Vec<String> {
+    let marked = marked(pieces, context_words);
+    if marked.is_empty() {
+        return Vec::new();
+    }
+    let text = marked.iter().enumerate().map(|(at, piece)| match piece {
+        Piece::Same(text) => (text.clone(), Style::new()),
+        Piece::Removed(text) => {
+            let joint =
+                if matches!(marked.get(at + 1), Some(Piece::Added(_))) { MAY_BREAK } else { "" };
+            (format!("{text}{joint}"), REMOVED)
+        }
+        Piece::Added(text) => (text.clone(), ADDED),
+    });
+    flow(&text.collect::<Vec<_>>(), width).iter().map(|line| styled(line)).collect()
+}
+
+/// The pieces as people are shown them: `[-removed-]` and `{+added+}`, with `context_words` words of what stayed the same on
+/// either side and `…` for the rest of it.
 ///
 /// None where nothing changed. Texts are made harmless; where a change would not be seen, being one of white space
-/// or of characters that are not visible, it is written with escapes. Styles are always written: the caller's stream strips them.
-pub fn render(pieces: &[Piece], width: usize, context_words: usize) -> Vec<String> {
+/// or of characters that are not visible, it is written with escapes.
+pub fn marked(pieces: &[Piece], context_words: usize) -> Vec<Piece> {
     if pieces.iter().all(|piece| matches!(piece, Piece::Same(_))) {
         return Vec::new();
     }
-    let mut text = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
+    let marked = pieces.iter().enumerate().map(|(at, piece)| {
         let previous = at.checked_sub(1).and_then(|at| pieces.get(at));
         let next = pieces.get(at + 1);
-        text.push(match piece {
+        match piece {
             Piece::Same(text) => {
                 let before = if at == 0 { 0 } else { context_words };
                 let after = if next.is_none() { 0 } else { context_words };
                 let text = context(text, before, after);
-                // The lines begin with no space.
+                // The lines begin with no space and end in none.
                 let text = if at == 0 { text.trim_start() } else { &text };
-                (text.to_owned(), Style::new())
+                Piece::Same(if next.is_none() { text.trim_end() } else { text }.to_owned())
             }
-            Piece::Removed(text) => {
-                let text = visible(text, next);
-                let joint = if matches!(next, Some(Piece::Added(_))) { MAY_BREAK } else { "" };
-                (format!("[-{text}-]{joint}"), REMOVED)
-            }
-            Piece::Added(text) => (format!("{{+{}+}}", visible(text, previous)), ADDED),
-        });
-    }
-    flow(&text, width).iter().map(|line| styled(line)).collect()
+            Piece::Removed(text) => Piece::Removed(format!("[-{}-]", visible(text, next))),
+            Piece::Added(text) => Piece::Added(format!("{{+{}+}}", visible(text, previous))),
+        }
+    });
+    marked.collect()
 }
 
 /// The text, harmless, or its escapes where one would see nothing, or no difference to its neighbour.

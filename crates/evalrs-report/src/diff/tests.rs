@@ -1,11 +1,17 @@
-//! Tables of comparisons, and how they are shown.
+//! Comparisons, and how they are shown.
+
+mod agreement;
 
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
 
+use super::{DiffView, page};
+use crate::page::markdown;
+use crate::page::terminal::{PageScreen, write};
 use evalrs_base::text::columns;
 use evalrs_metrics::diff::{
-    CaseName, Diff, DiffLabels, DiffSide, SideCase, SideGrade, SideName, compare, unlike,
+    CaseName, Diff, DiffLabels, DiffSide, SideCase, SideGrade, SideName, compare, mark_regressions,
+    unlike,
 };
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_model::key::ActionKey;
@@ -30,7 +36,7 @@ fn grade(text: &str) -> Option<SideGrade> {
 }
 
 /// Graders, then a line a case: `sample/model/trial grade grade`.
-pub(super) fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
+fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
     let case = |text: &&str| {
         let mut words = text.split(' ');
         let mut name = words.next().unwrap().split('/');
@@ -62,7 +68,7 @@ fn moves(diff: &Diff) -> Vec<String> {
         let CaseName { sample_id, model, trial } = &moved.case;
         let model = model.as_deref().unwrap_or_default();
         let grader = &moved.grader;
-        let kind = super::words::word(moved.movement);
+        let kind = crate::movement::name(moved.movement);
         format!("{kind} {sample_id}/{model}/{trial} {grader} {:+}", moved.distance())
     };
     diff.moved.iter().map(shown).collect()
@@ -195,119 +201,254 @@ fn hostile() -> Diff {
     diff
 }
 
-pub(super) fn shown(diff: &Diff, width: usize) -> String {
+const VIEW: DiffView = DiffView { moved: 3, details: false };
+
+fn shown(diff: &Diff, width: usize) -> String {
+    shown_with(diff, VIEW, width)
+}
+
+fn shown_with(diff: &Diff, view: DiffView, width: usize) -> String {
     let mut out = Vec::new();
-    super::write(diff, 3, width, &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    let text = strip_str(&text).to_string();
+    write(&page(diff, view), PageScreen { width, cuts: false }, &mut out).unwrap();
+    let text = strip_str(&String::from_utf8(out).unwrap()).to_string();
     assert!(!text.chars().any(|char| char.is_control() && char != '\n'), "{text:?}");
+    assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");
     text
 }
 
 #[test]
-fn everything_that_differs_on_one_screen() {
-    insta::assert_snapshot!(shown(&hostile(), 100), @r#"
-    diff  support
+fn everything_that_differs_at_each_width() {
+    insta::assert_snapshot!(shown(&hostile(), 60), @r#"
+    diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6
+      new results, 1 removed result
 
-    old  20260101T000000-000001    2026-01-01T00:00:00Z  passed; g avg_score >= 0.8: 0.900
-    new  20260101T000000-000002@3  -                     failed; not every grade is known; g avg_score…
+    old  20260101T000000-000001  2026-01-01T00:00:00Z  passed
+      g avg_score >= 0.8: 0.900
+    new  20260101T000000-000002@3  failed, not every grade is
+      known, after an edit of rubric.txt
+      g avg_score >= 0.8: 0.700
 
-    tags  [] → ["x|y"]
-    g.prompt
-      Is the reply [-polite-]{+friendly @team+}, short and correct? Answer in one sentence.
-    g.pass_threshold  0.5 → 0.75
-    files that differ: data.jsonl, new.txt (new), gone.txt (gone)
+    5 verdicts moved
+             sample           grader      old → new
+    broken   a [trial 0]      g       1.000 → 0.000
+      It is [-polite-]{+rude+} and says when the parcel comes.
+    errored  c|`x` [trial 0]  g       1.000 → error
+      new: no answer ::error::no answer ::error::no answer
+        ::error::no answer ::error::no answer ::error::no answer
+        ::error::no answer ::error::no answer ::erro…
+    fixed    d [trial 0]      g       0.000 → 1.000
+    2 more: --moved 5
 
-    score  n      old → new  difference ± stderr     95 % interval  detects
-    g      5  0.550 → 0.750       +0.200 ± 0.348  -0.767 to +1.000        -
+    tags: [] → ["x|y"]
+    g.prompt: Is the reply [-polite-]{+friendly @team+}, short
+      and correct? Answer in one sentence.
+    g.pass_threshold: 0.5 → 0.75
+    files that differ: data.jsonl, new.txt (new), gone.txt
+      (gone)
+
+    g
+      n: 5  mean: 0.550 → 0.750
+      change [95 %]: +0.200 [-0.767, +1.000]  fixed: 2
+      broken: 1
     95 % intervals: Student t
-
-    passes      old → new  fixed  broken      p
-    g       60.0% → 80.0%      2       1  1.000
 
     only in the old: 1 grader: gone
     only in the new: 1 grader: new
     only in the old: 1 result: only-old [trial 0]
-    only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3 [trial 0], n4 [trial 0], n5 [trial 0], …
-
-    5 verdicts moved: 1 broken, 1 errored, 2 fixed, 1 raised
-    broken    a [trial 0]  g  1.000 → 0.000
-      It is [-polite-]{+rude+} and says when the parcel comes.
-    errored   c|`x` [trial 0]  g  1.000 → error
-      new: no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer
-      ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer
-      ::error::…
-    fixed     d [trial 0]  g  0.000 → 1.000
-    2 more: --moved 5, or --json
+    only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3
+      [trial 0], n4 [trial 0], n5 [trial 0] and 1 more
     "#);
-    for width in [40, 60, 80, 200] {
-        for line in shown(&hostile(), width).lines() {
-            assert!(columns(line) <= width, "{width}: {line}");
-        }
+    insta::assert_snapshot!(shown(&hostile(), 80), @r#"
+    diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6 new results, 1
+      removed result
+
+    old  20260101T000000-000001  2026-01-01T00:00:00Z  passed
+      g avg_score >= 0.8: 0.900
+    new  20260101T000000-000002@3  failed, not every grade is known, after an edit
+      of rubric.txt
+      g avg_score >= 0.8: 0.700
+
+    5 verdicts moved
+             sample           grader      old → new
+    broken   a [trial 0]      g       1.000 → 0.000
+      It is [-polite-]{+rude+} and says when the parcel comes.
+    errored  c|`x` [trial 0]  g       1.000 → error
+      new: no answer ::error::no answer ::error::no answer ::error::no answer
+        ::error::no answer ::error::no answer ::error::no answer ::error::no answer
+        ::erro…
+    fixed    d [trial 0]      g       0.000 → 1.000
+    2 more: --moved 5
+
+    tags: [] → ["x|y"]
+    g.prompt: Is the reply [-polite-]{+friendly @team+}, short and correct? Answer
+      in one sentence.
+    g.pass_threshold: 0.5 → 0.75
+    files that differ: data.jsonl, new.txt (new), gone.txt (gone)
+
+    grader  n           mean            change [95 %]  fixed  broken
+    g       5  0.550 → 0.750  +0.200 [-0.767, +1.000]      2       1
+    95 % intervals: Student t
+
+    only in the old: 1 grader: gone
+    only in the new: 1 grader: new
+    only in the old: 1 result: only-old [trial 0]
+    only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3 [trial 0], n4
+      [trial 0], n5 [trial 0] and 1 more
+    "#);
+    insta::assert_snapshot!(shown(&hostile(), 120), @r#"
+    diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6 new results, 1 removed result
+
+    old  20260101T000000-000001  2026-01-01T00:00:00Z  passed
+      g avg_score >= 0.8: 0.900
+    new  20260101T000000-000002@3  failed, not every grade is known, after an edit of rubric.txt
+      g avg_score >= 0.8: 0.700
+
+    5 verdicts moved
+             sample           grader      old → new
+    broken   a [trial 0]      g       1.000 → 0.000
+      It is [-polite-]{+rude+} and says when the parcel comes.
+    errored  c|`x` [trial 0]  g       1.000 → error
+      new: no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer
+        ::error::no answer ::error::no answer ::erro…
+    fixed    d [trial 0]      g       0.000 → 1.000
+    2 more: --moved 5
+
+    tags: [] → ["x|y"]
+    g.prompt: Is the reply [-polite-]{+friendly @team+}, short and correct? Answer in one sentence.
+    g.pass_threshold: 0.5 → 0.75
+    files that differ: data.jsonl, new.txt (new), gone.txt (gone)
+
+    grader  n           mean            change [95 %]  fixed  broken
+    g       5  0.550 → 0.750  +0.200 [-0.767, +1.000]      2       1
+    95 % intervals: Student t
+
+    only in the old: 1 grader: gone
+    only in the new: 1 grader: new
+    only in the old: 1 result: only-old [trial 0]
+    only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3 [trial 0], n4 [trial 0], n5 [trial 0] and 1 more
+    "#);
+    for width in [40, 200] {
+        shown(&hostile(), width);
     }
+}
+
+#[test]
+fn details_have_every_number() {
+    let details = DiffView { moved: 0, details: true };
+    insta::assert_snapshot!(shown_with(&hostile(), details, 80), @r#"
+    diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6 new results, 1
+      removed result
+
+    old  20260101T000000-000001  2026-01-01T00:00:00Z  passed
+      g avg_score >= 0.8: 0.900
+    new  20260101T000000-000002@3  failed, not every grade is known, after an edit
+      of rubric.txt
+      g avg_score >= 0.8: 0.700
+
+    5 verdicts moved
+    5 more: --moved 5
+
+    tags: [] → ["x|y"]
+    g.prompt: Is the reply [-polite-]{+friendly @team+}, short and correct? Answer
+      in one sentence.
+    g.pass_threshold: 0.5 → 0.75
+    files that differ: data.jsonl, new.txt (new), gone.txt (gone)
+
+    grader  n           mean            change [95 %]  fixed  broken
+    g       5  0.550 → 0.750  +0.200 [-0.767, +1.000]      2       1
+    95 % intervals: Student t
+
+    numbers           mean      pass rate  stderr  detects      p
+    g        0.550 → 0.750  60.0% → 80.0%   0.348        -  1.000
+
+    only in the old: 1 grader: gone
+    only in the new: 1 grader: new
+    only in the old: 1 result: only-old [trial 0]
+    only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3 [trial 0], n4
+      [trial 0], n5 [trial 0] and 1 more
+    "#);
 }
 
 #[test]
 fn nothing_differs_in_a_few_lines() {
     let one = side("1", &["g"], &["a 1", "b 0"]);
-    insta::assert_snapshot!(shown(&compare(&one, &one, None, &DiffLabels::default()), 80), @r"
-    diff  support
+    let diff = compare(&one, &one, None, &DiffLabels::default());
+    insta::assert_snapshot!(shown(&diff, 80), @"
+    diff  support: nothing moved
 
-    old  1  -  no gate
-    new  1  -  no gate
+    old  1  no gate
+    new  1  no gate
 
-    score  n      old → new  difference ± stderr     95 % interval  detects
-    g      2  0.500 → 0.500        0.000 ± 0.000  -0.455 to +0.461        -
-    95 % intervals: Bayesian
-
-    passes      old → new  fixed  broken  p
-    g       50.0% → 50.0%      0       0  -
-
-    no verdict moved
+    grader  n      pass rate  change [95 %]
+    g       2  50.0% → 50.0%            0.0
     ");
 }
 
 #[test]
+fn worse_graders_are_named_first() {
+    let cases =
+        |score: &str| -> Vec<String> { (0..20).map(|at| format!("s{at} {score} 0.5")).collect() };
+    let [old, new] = [cases("1"), cases("0")];
+    let [old, new] = [&old, &new].map(|cases| cases.iter().map(String::as_str).collect::<Vec<_>>());
+    let [old, new] = [side("1", &["g", "k"], &old), side("2", &["g", "k"], &new)];
+    let mut diff = compare(&old, &new, None, &DiffLabels::default());
+    assert!(mark_regressions(&mut diff, 0.05));
+    let second = |diff: &Diff| shown(diff, 80).lines().nth(1).unwrap().to_owned();
+    assert_eq!(second(&diff), "worse by more than chance explains: g");
+    let mut diff = compare(&new, &old, None, &DiffLabels::default());
+    assert!(!mark_regressions(&mut diff, 0.05));
+    assert_eq!(second(&diff), "no grader became worse by more than chance explains");
+}
+
+#[test]
+fn of_many_graders_those_that_moved_are_shown() {
+    let names: Vec<String> = (0..70).map(|at| format!("g{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let case = |last: &str| format!("a {} {last}", ["1"; 69].join(" "));
+    let [old, new] = [case("1"), case("0")].map(|case| side("1", &names, &[&case]));
+    let diff = compare(&old, &new, None, &DiffLabels::default());
+    let text = shown(&diff, 80);
+    assert!(text.contains("\ng69     1"), "{text}");
+    assert!(text.contains("10 graders not shown: --details") && !text.contains("g68"), "{text}");
+}
+
+#[test]
 fn a_comment_interprets_nothing() {
-    let mut out = Vec::new();
-    super::write_markdown(&hostile(), 3, &mut out).unwrap();
-    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r"
-    ### `support`: 5 verdicts moved: 1 broken, 1 errored, 2 fixed, 1 raised
+    insta::assert_snapshot!(markdown::shown(&page(&hostile(), VIEW)), @"
+    ### diff  `support`: 2 fixed, 1 broken, 1 errored, 1 raised, 6 new results, 1 removed result
 
-    - old: `20260101T000000-000001`, passed: `g avg_score >= 0.8: 0.900`
-    - new: `20260101T000000-000002@3`, failed, not every grade is known: `g avg_score >= 0.8: 0.700`
+    - old  `20260101T000000-000001`  `2026-01-01T00:00:00Z`  passed
+      - `g avg_score >= 0.8: 0.900`
+    - new  `20260101T000000-000002@3`  failed, not every grade is known, after an edit of `rubric.txt`
+      - `g avg_score >= 0.8: 0.700`
 
-    | grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |
-    |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-    | `g` | 5 | 0.550 → 0.750 | +0.200 ± 0.348 | -0.767 to +1.000 | - | 60.0% → 80.0% | 2 | 1 | 1.000 |
+    <details><summary>5 verdicts moved</summary>
 
-    95 % intervals: Student t
+    |  | sample | grader | old → new |  |
+    |:--|:--|:--|--:|:--|
+    | broken | `a [trial 0]` | `g` | 1.000 → 0.000 | `It is [-polite-]{+rude+} and says when the parcel comes.` |
+    | errored | <code>c&#124;&#96;x&#96; &#91;trial 0&#93;</code> | `g` | 1.000 → error | new: `no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::erro…` |
+    | fixed | `d [trial 0]` | `g` | 0.000 → 1.000 |  |
+
+    2 more: `--moved 5`
+
+    </details>
 
     - `tags`: `[]` → <code>&#91;&#34;x&#124;y&#34;&#93;</code>
     - `g.prompt`: `Is the reply [-polite-]{+friendly @team+}, short and correct? Answer in one sentence.`
     - `g.pass_threshold`: `0.5` → `0.75`
+    - files that differ: `data.jsonl`, `new.txt` (new), `gone.txt` (gone)
 
-    `files that differ: data.jsonl, new.txt (new), gone.txt (gone)`
+    | grader | n | mean | change [95 %] | fixed | broken |
+    |:--|--:|--:|--:|--:|--:|
+    | `g` | 5 | 0.550 → 0.750 | +0.200 [-0.767, +1.000] | 2 | 1 |
 
-    `only in the old: 1 grader: gone`
+    95 % intervals: Student t
 
-    `only in the new: 1 grader: new`
-
-    `only in the old: 1 result: only-old [trial 0]`
-
-    `only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3 [trial 0], n4 [trial 0], n5 [trial 0], …`
-
-    <details><summary>5 verdicts moved: 1 broken, 1 errored, 2 fixed, 1 raised</summary>
-
-    - broken `a [trial 0]` `g` 1.000 → 0.000
-      - `It is [-polite-]{+rude+} and says when the parcel comes.`
-    - errored <code>c&#124;&#96;x&#96; &#91;trial 0&#93;</code> `g` 1.000 → error
-      - `new: no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no answer ::error::no a…`
-    - fixed `d [trial 0]` `g` 0.000 → 1.000
-
-    2 verdicts not shown
-
-    </details>
+    - only in the old: 1 grader: `gone`
+    - only in the new: 1 grader: `new`
+    - only in the old: 1 result: `only-old [trial 0]`
+    - only in the new: 6 results: `n1 [trial 1]`, `n2 [trial 0]`, `n3 [trial 0]`, `n4 [trial 0]`, `n5 [trial 0]` and 1 more
     ");
 }
 

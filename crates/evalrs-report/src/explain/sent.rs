@@ -1,121 +1,93 @@
 //! What judges were sent and what they replied, whole, for people.
 //!
-//! Nothing is shortened. Texts of samples and judges are made harmless for a terminal, line by line; `--json` has every byte.
-
-use std::io::{self, Write};
+//! Nothing is shortened. Texts of samples and judges are made harmless, line by line; `--json` has every byte.
 
 use serde_json::Value;
 
-use crate::digest::label;
-use crate::terminal_page::{FAINT, TITLE};
-use evalrs_base::text::sanitize;
-use evalrs_metrics::explain::sent::{SentCase, SentFailure, SentJudgment, SentOrigin, SentReport};
+use super::{FieldTable, called_how, heading};
+use crate::page::{Block, Page, Text, doubtful, faint, quoted, strong, text};
+use evalrs_metrics::explain::sent::{
+    SentCase, SentExchange, SentFailure, SentJudgment, SentOrigin, SentReport,
+};
 
 /// The longest text that stands inside the rest of a body, in characters.
 const SHORT: usize = 60;
 
-/// Writes what was sent and replied for people, whole.
-pub fn write_sent(report: &SentReport, out: &mut dyn Write) -> io::Result<()> {
+/// The judgments of every result of a sample.
+pub fn page(report: &SentReport) -> Page {
     let several_trials = report.results.iter().any(|result| result.trial > 0);
-    for (at, result) in report.results.iter().enumerate() {
-        if at > 0 {
-            writeln!(out)?;
-        }
+    let mut page = Page::default();
+    for result in &report.results {
         let trial = several_trials.then_some(result.trial);
-        let name = label(&report.sample_id, result.model.as_deref(), trial);
-        writeln!(
-            out,
-            "{TITLE}{}{TITLE:#}  {FAINT}{}{FAINT:#}",
-            sanitize(&name),
-            sanitize(&report.suite)
-        )?;
-        write_case(result, out)?;
+        let name = heading(&report.sample_id, result.model.as_deref(), trial, &report.suite);
+        page.add(Block::Heading(name));
+        add_case(result, &mut page);
     }
-    Ok(())
+    page
 }
 
-/// Writes the judgments of one result: what `explain --prompt` and the screen of `watch` show.
-pub fn write_case(case: &SentCase, out: &mut dyn Write) -> io::Result<()> {
+/// Adds the judgments of one result: what `explain --prompt` and the screen of `watch` show.
+pub fn add_case(case: &SentCase, page: &mut Page) {
     for (grader, judgments) in &case.graders.0 {
-        writeln!(out)?;
         if judgments.is_empty() {
-            writeln!(out, "{TITLE}{}{TITLE:#}: no judge is asked", sanitize(grader))?;
+            page.add(Block::Heading(text![quoted(grader), ": no judge is called"]));
         }
-        for (at, judgment) in judgments.iter().enumerate() {
-            if at > 0 {
-                writeln!(out)?;
-            }
-            write_judgment(grader, judgment, out)?;
+        for judgment in judgments {
+            add_judgment(grader, judgment, page);
         }
     }
-    Ok(())
 }
 
-fn write_judgment(grader: &str, judgment: &SentJudgment, out: &mut dyn Write) -> io::Result<()> {
-    let asked = asked_how(judgment.turn, judgment.reversed);
-    let judge = sanitize(&judgment.judge);
-    let vote = judgment.vote;
-    writeln!(out, "{TITLE}{}{TITLE:#}: vote {vote} of {judge}{asked}", sanitize(grader))?;
-    let mut field =
-        |name: &str, text: &str| writeln!(out, "  {FAINT}{name:<8}{FAINT:#}{}", sanitize(text));
-    field("key", &judgment.key)?;
-    if let Some(url) = &judgment.url {
-        field("to", url)?;
-    }
-    for header in &judgment.headers {
-        field("header", header)?;
-    }
-    match &judgment.stored {
-        None => field("stored", "no: this is what would be sent")?,
-        Some(origin) => {
-            let generation = match origin.generation {
-                0 => String::new(),
-                n => format!(", generation {n}"),
-            };
-            let from = match &origin.imported_from {
-                None => String::new(),
-                Some(file) => format!(" from {file}: it was sent to nobody"),
-            };
-            let SentOrigin { at, by, layer, .. } = origin;
-            field("stored", &format!("{at} by {by}{from}, in {layer}{generation}"))?;
-        }
-    }
+fn add_judgment(grader: &str, judgment: &SentJudgment, page: &mut Page) {
+    let how = called_how(judgment.turn, judgment.reversed);
+    let vote = format!(": vote {} of ", judgment.vote);
+    page.add(Block::Heading(text![quoted(grader), vote, quoted(&judgment.judge), how]));
+    let mut fields = FieldTable::new();
+    fields.add("key", quoted(&judgment.key));
+    fields.extend(judgment.url.iter().map(|url| ("to", quoted(url))));
+    fields.extend(judgment.headers.iter().map(|header| ("header", quoted(header))));
+    fields.add("cached", judgment.stored.as_ref().map_or_else(not_sent, origin));
+    page.join(Block::Table(fields.0));
     let mut before: Vec<LongText> = Vec::new();
     for (at, exchange) in judgment.exchanges.iter().enumerate() {
-        let number = at + 1;
-        writeln!(out, "\n  {TITLE}request {number}{TITLE:#}")?;
-        before = write_request(&exchange.request, &before, out)?;
-        let is_last = number == judgment.exchanges.len();
-        let Some(reply) = &exchange.reply else {
-            if judgment.stored.is_none() {
-                writeln!(out, "\n  {TITLE}no reply{TITLE:#}: it was not asked yet")?;
-            }
-            continue;
-        };
-        let fault = match &exchange.fault {
-            Some(fault) if !is_last => format!(", no verdict: {}", sanitize(fault)),
-            _ => String::new(),
-        };
-        writeln!(out, "\n  {TITLE}reply {number}{TITLE:#}{fault}")?;
-        write_text(reply, out)?;
+        page.add(Block::Paragraph(strong(&format!("request {}", at + 1))));
+        before = add_request(&exchange.request, &before, page);
+        add_reply(judgment, at, exchange, page);
     }
-    match &judgment.failure {
-        None => Ok(()),
-        Some(SentFailure { kind, message }) => {
-            writeln!(out, "\n  {TITLE}failure{TITLE:#} {kind}: {}", sanitize(message))
-        }
+    if let Some(SentFailure { kind, message }) = &judgment.failure {
+        page.add(Block::Paragraph(text![doubtful("failure"), " ", *kind, ": ", quoted(message)]));
     }
 }
 
-/// Of which turn a judge is asked and in which order answers are compared, where that is to be said.
-pub(super) fn asked_how(turn: Option<usize>, reversed: Option<bool>) -> String {
-    let turn = turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
-    let order = match reversed {
-        None => "",
-        Some(false) => ", in order",
-        Some(true) => ", the other way round",
+fn not_sent() -> Text {
+    "no: this is what would be sent".into()
+}
+
+fn origin(origin: &SentOrigin) -> Text {
+    let SentOrigin { at, by, layer, generation, imported_from } = origin;
+    let generation = match generation {
+        0 => String::new(),
+        n => format!(", generation {n}"),
     };
-    format!("{turn}{order}")
+    let from = imported_from.as_ref().map_or_else(Text::default, |file| {
+        text![" from ", quoted(file), ": it was sent to no judge"]
+    });
+    text![at.as_str(), " by ", quoted(by), from, ", in ", quoted(layer), generation]
+}
+
+fn add_reply(judgment: &SentJudgment, at: usize, exchange: &SentExchange, page: &mut Page) {
+    let number = at + 1;
+    let is_last = number == judgment.exchanges.len();
+    let Some(reply) = &exchange.reply else {
+        if judgment.stored.is_none() {
+            page.add(Block::Paragraph(text![strong("no reply"), ": it was not called yet"]));
+        }
+        return;
+    };
+    let fault = exchange.fault.as_ref().filter(|_| !is_last);
+    let fault = fault.map_or_else(Text::default, |fault| text![", no verdict: ", quoted(fault)]);
+    page.add(Block::Paragraph(text![strong(&format!("reply {number}")), fault]));
+    page.join(Block::Code(reply.clone()));
 }
 
 /// A text of a body that does not stand in a line of it.
@@ -128,23 +100,20 @@ struct LongText {
     text: String,
 }
 
-/// Writes the long texts of a body, but for those of the request before, and then the rest of it.
-fn write_request(
-    body: &Value,
-    before: &[LongText],
-    out: &mut dyn Write,
-) -> io::Result<Vec<LongText>> {
+/// Adds the long texts of a body, but for those of the request before, and then the rest of it.
+fn add_request(body: &Value, before: &[LongText], page: &mut Page) -> Vec<LongText> {
     let mut rest = body.clone();
     let mut long = Vec::new();
     take_long(&mut rest, "", None, before, &mut long);
     for text in long.iter().filter(|text| !before.contains(text)) {
-        let role = text.role.as_ref().map(|role| format!(" ({})", sanitize(role)));
-        writeln!(out, "    {FAINT}{}{}{FAINT:#}", sanitize(&text.path), role.unwrap_or_default())?;
-        write_text(&text.text, out)?;
+        let role = text.role.as_ref().map(|role| text![" (", quoted(role), ")"]);
+        let place = text![quoted(&text.path), role.unwrap_or_default()];
+        page.join(Block::Lines(vec![(1, place)]));
+        page.join(Block::Code(text.text.clone()));
     }
-    writeln!(out, "    {FAINT}the body{FAINT:#}")?;
-    write_text(&format!("{rest:#}"), out)?;
-    Ok(long)
+    page.join(Block::Lines(vec![(1, faint("the body"))]));
+    page.join(Block::Code(format!("{rest:#}")));
+    long
 }
 
 /// Moves long texts out of a value; what is left says where they are shown.
@@ -179,20 +148,4 @@ fn take_long(
         }
         _ => {}
     }
-}
-
-/// Writes a text line by line, without what a terminal would act upon.
-fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
-    if text.is_empty() {
-        return writeln!(out, "      (empty)");
-    }
-    for line in text.split('\n') {
-        let line = sanitize(line.trim_end_matches('\r'));
-        if line.is_empty() {
-            writeln!(out)?;
-        } else {
-            writeln!(out, "      {line}")?;
-        }
-    }
-    Ok(())
 }

@@ -3,10 +3,9 @@
 //! Whatever a suite, a sample or a judge wrote is shown as code: nobody is mentioned, nothing is linked, no table or HTML is broken.
 //! What does not fit into a comment is left out, in whole lines.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Block, ColumnKind, Page, Table, Text, TextRole};
+use super::{Block, Column, ColumnKind, Page, Table, Text, TextRole};
 use evalrs_base::text::{cut, cut_middle, sanitize};
 
 /// The columns that a quoted text may take, and a name in a table.
@@ -14,7 +13,7 @@ const QUOTED: usize = 200;
 const NAME: usize = 60;
 
 /// The page as a text.
-pub(crate) fn shown(page: &Page) -> String {
+pub fn shown(page: &Page) -> String {
     let mut text = String::new();
     page.parts.iter().for_each(|part| add(&part.block, &mut text));
     text
@@ -38,6 +37,7 @@ fn add(block: &Block, to: &mut String) {
             }
         }
         Block::Table(table) => add_table(table, to),
+        Block::Code(text) => add_code(text, to),
         Block::Fold(summary, blocks) => {
             push_line(to, &format!("<details><summary>{}</summary>", plain(summary)));
             for block in blocks {
@@ -52,27 +52,48 @@ fn push_line(to: &mut String, line: &str) {
     to.extend([line, "\n"]);
 }
 
+/// Adds the text between fences that no line of it can end.
+fn add_code(text: &str, to: &mut String) {
+    let lines: Vec<String> = text.split('\n').map(sanitize).collect();
+    let runs = lines.iter().flat_map(|line| line.split(|char| char != '`')).map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    push_line(to, &fence);
+    for line in &lines {
+        push_line(to, line.trim_end());
+    }
+    push_line(to, &fence);
+}
+
 fn add_table(table: &Table, to: &mut String) {
     if !table.rows.is_empty() {
+        // What stands below a row stands in its last cell, but not among numbers.
+        let has_more = table.rows.iter().any(|row| !row.after.is_empty());
+        let ends_in_numbers =
+            table.columns.last().is_none_or(|last| last.kind == ColumnKind::Numbers);
+        let more = (has_more && ends_in_numbers).then(|| Column::words(""));
+        let columns: Vec<&Column> = table.columns.iter().chain(&more).collect();
         let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-        let titles: Vec<String> =
-            table.columns.iter().map(|column| inline(&column.title)).collect();
+        let titles: Vec<String> = columns.iter().map(|column| inline(&column.title)).collect();
         push_line(to, &line(&titles));
-        let sides = table.columns.iter().map(|column| match column.kind {
+        let sides = columns.iter().map(|column| match column.kind {
             ColumnKind::Numbers => "--:|",
             ColumnKind::Names | ColumnKind::Words => ":--|",
         });
         push_line(to, &format!("|{}", sides.collect::<String>()));
         for row in &table.rows {
             let cells = row.cells.iter().zip(&table.columns);
-            let mut cells: Vec<String> = cells
-                .map(|(cell, column)| match column.kind {
-                    ColumnKind::Names => inline_with(cell, |text| cut_middle(text, NAME)),
-                    ColumnKind::Words | ColumnKind::Numbers => inline(cell),
-                })
-                .collect();
-            for (after, cell) in row.after.iter().zip(cells.last_mut()) {
-                let _ = write!(cell, "<br>{}", inline(after));
+            let cells = cells.map(|(cell, column)| match column.kind {
+                ColumnKind::Names => inline_with(cell, |text| cut_middle(text, NAME)),
+                ColumnKind::Words | ColumnKind::Numbers => inline(cell),
+            });
+            let mut cells: Vec<String> = cells.chain(more.iter().map(|_| String::new())).collect();
+            if let Some(last) = cells.last_mut() {
+                let start = (!last.is_empty()).then(|| std::mem::take(last));
+                *last = start
+                    .into_iter()
+                    .chain(row.after.iter().map(inline))
+                    .collect::<Vec<_>>()
+                    .join("<br>");
             }
             push_line(to, &line(&cells));
         }
@@ -92,12 +113,19 @@ fn inline(text: &Text) -> String {
     inline_with(text, |text| cut(text, QUOTED))
 }
 
-/// The text, with what others wrote as short as `shorten` makes it.
+/// The text, with what others wrote as short as `shorten` makes it. What of that stands side by side is one piece of code: two
+/// would run into each other.
 fn inline_with(text: &Text, shorten: fn(&str) -> String) -> String {
-    let pieces = text.0.iter().map(|(text, role)| match role {
-        TextRole::Quoted => code(&shorten(text)),
-        TextRole::Command => code(text.trim_start_matches('`').trim_end_matches('`')),
-        _ => text.clone(),
+    let is_quoted =
+        |role: TextRole| matches!(role, TextRole::Quoted | TextRole::Removed | TextRole::Added);
+    let pieces = text.0.chunk_by(|(_, one), (_, other)| is_quoted(*one) && is_quoted(*other));
+    let pieces = pieces.map(|pieces| {
+        let text: String = pieces.iter().map(|(text, _)| text.as_str()).collect();
+        match pieces[0].1 {
+            role if is_quoted(role) => code(&shorten(&text)),
+            TextRole::Command => code(text.trim_start_matches('`').trim_end_matches('`')),
+            _ => text,
+        }
     });
     pieces.collect()
 }
@@ -189,7 +217,7 @@ mod tests {
 
         | x | n |  |
         |:--|--:|:--|
-        | <code>b&#124;c</code> | 1 | <br>`why` |
+        | <code>b&#124;c</code> | 1 | `why` |
 
         note
 
@@ -197,6 +225,22 @@ mod tests {
 
         - one
           - two
+        ");
+    }
+
+    #[test]
+    fn no_line_of_a_code_block_ends_it() {
+        let mut page = Page::default();
+        page.add(Block::Code("``\u{1b}[1m`` </details>\n\u{7}@b | <b>\n".to_owned()));
+        page.add(Block::Paragraph(Text::of("a\n```", crate::page::TextRole::Removed)));
+        insta::assert_snapshot!(shown(&page), @r"
+        `````
+        ```` </details>
+        @b | <b>
+
+        `````
+
+        <code>a &#96;&#96;&#96;</code>
         ");
     }
 

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::{Block, Column, ColumnKind, Page, Table, TableRow, Text, TextRole};
 use evalrs_base::text::flow::flow;
-use evalrs_base::text::{columns, cut_middle};
+use evalrs_base::text::{columns, cut_middle, sanitize};
 
 /// What passed.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -68,6 +68,7 @@ fn block_lines(block: &Block, screen: PageScreen) -> Vec<String> {
             lines.iter().flat_map(of).collect()
         }
         Block::Table(table) => table_lines(table, screen),
+        Block::Code(text) => code_lines(text),
         Block::Fold(summary, blocks) => {
             let folded = blocks.iter().filter(|block| !block.is_empty());
             let folded = folded.flat_map(|block| block_lines(block, screen));
@@ -76,9 +77,16 @@ fn block_lines(block: &Block, screen: PageScreen) -> Vec<String> {
     }
 }
 
+/// The text as it is, two steps in and never broken.
+fn code_lines(text: &str) -> Vec<String> {
+    let text = if text.is_empty() { "(empty)" } else { text };
+    let lines = text.split('\n').map(|line| format!("{:1$}{2}", "", 2 * STEP, sanitize(line)));
+    lines.map(|line| line.trim_end().to_owned()).collect()
+}
+
 /// The text as lines that stand in, further ones a step more.
 fn hanging(text: &Text, indent: usize, width: usize) -> Vec<String> {
-    if text.columns() + indent <= width {
+    if is_line(text, width.saturating_sub(indent)) {
         return vec![format!("{:indent$}{}", "", styled(&text.0))];
     }
     let lines = flow(&text.0, width.saturating_sub(indent + STEP));
@@ -87,6 +95,11 @@ fn hanging(text: &Text, indent: usize, width: usize) -> Vec<String> {
         format!("{:indent$}{}", "", styled(line))
     });
     lines.collect()
+}
+
+/// Whether the text is one line of that width as it is: it does not end in a space.
+fn is_line(text: &Text, width: usize) -> bool {
+    text.columns() <= width && text.0.last().is_none_or(|(last, _)| !last.ends_with(' '))
 }
 
 fn styled(line: &[(String, TextRole)]) -> String {
@@ -106,6 +119,8 @@ fn style_of(role: TextRole) -> Style {
         TextRole::Doubtful => DOUBTFUL,
         TextRole::Strong => TITLE,
         TextRole::Faint => FAINT,
+        TextRole::Removed => AnsiColor::Red.on_default(),
+        TextRole::Added => AnsiColor::Green.on_default(),
     }
 }
 
@@ -190,7 +205,7 @@ fn in_role(text: &Text, role: TextRole) -> Text {
 }
 
 fn cell_lines(cell: &Text, column: &Column, width: usize, screen: PageScreen) -> Vec<StyledLine> {
-    if cell.columns() <= width {
+    if is_line(cell, width) {
         return vec![cell.0.clone()];
     }
     let whole = cell.to_string();
@@ -250,7 +265,11 @@ fn folded(table: &Table, screen: PageScreen) -> Vec<String> {
     while next < table.columns.len() {
         let fits = |end: &usize| {
             let places: Vec<usize> = std::iter::once(0).chain(next..*end).collect();
-            let part = table.with_columns(&places);
+            let mut part = table.with_columns(&places);
+            // What stands below a row is shown once.
+            if next > 1 {
+                part.rows.iter_mut().for_each(|row| row.after.clear());
+            }
             fitted(&part, screen).map(|widths| (part, widths))
         };
         let Some((part, widths)) =
@@ -423,6 +442,7 @@ mod tests {
         page.add(Block::Heading(text!["a heading that is ", bad("rather"), " long"]));
         page.join(Block::Lines(vec![(1, "a line that is rather long".into()), (2, "b".into())]));
         page.add(Block::Fold("2 of".into(), vec![Block::Paragraph("them".into())]));
+        page.join(Block::Code("of code\n\n\u{1b}[2J  \u{202e}in".to_owned()));
         let unbroken = "exit code 3: run `evalrs run suite.yaml`";
         let broken = shown(&page, 20, true);
         page.add(Block::Unbroken(quoted(unbroken)));
@@ -438,6 +458,9 @@ mod tests {
 
         2 of
         them
+            of code
+
+              in
         ");
     }
 }

@@ -4,7 +4,7 @@ use super::matrix::ResultMatrix;
 use crate::digest::label;
 use crate::human::listed;
 use crate::intervals::{is_pass_fail, mean_within, methods, native_mean, rate_within};
-use crate::page::{Block, Column, Page, Table, Text, doubtful, faint, quoted, text};
+use crate::page::{Block, Column, Page, Table, Text, doubtful, faint, not_shown, quoted, text};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, score_or_dash};
 use evalrs_metrics::metric::Metric;
@@ -74,11 +74,6 @@ fn passed(metric: &Metric) -> String {
 /// The number that a grader is known by.
 fn estimate(metric: &Metric, is_rate: bool) -> String {
     if is_rate { rate_within(metric) } else { mean_within(metric) }
-}
-
-fn not_shown(rest: usize, noun: &str) -> Option<Text> {
-    let all = text![faint(&format!("{} not shown: ", count(rest, noun))), quoted("--details")];
-    (rest > 0).then_some(all)
 }
 
 /// Adds pass@k and pass^k of graders with trials, and their flaky samples.

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::tests::{shown, side};
+use super::{VIEW, shown, shown_with, side};
+use crate::diff::{DiffView, page};
+use crate::page::markdown;
 use evalrs_base::random::SplitMix;
 use evalrs_metrics::diff::{
     AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare,
@@ -138,77 +140,99 @@ fn nothing_is_said_without_labels_and_little_where_nobody_judged_both() {
     let diff = compare(&before, &now, None, &labels(&[("a", Label::Pass(true))]));
     let found = agreement(&diff);
     assert_eq!((found.n, found.labelled, found.judged_now), (0, 1, 0));
-    assert!(shown(&diff, 80).contains("g: 0 of 1 labelled case compared: the new judged 0"));
+    assert!(shown(&diff, 80).contains("g: 0 of 1 labelled result compared: the new judged 0"));
 }
 
 #[test]
 fn the_comparison_leads_with_who_agrees_no_longer() {
     let diff = compared();
-    insta::assert_snapshot!(shown(&diff, 80), @r"
-    diff  support
+    insta::assert_snapshot!(shown(&diff, 80), @"
+    diff  support: 4 fixed, 3 broken, 1 errored, agreement -50.0 points
 
-    old  1  -  no gate
-    new  2  -  no gate
+    old  1  no gate
+    new  2  no gate
 
-    agreement  n      old → new  change, points   95 % interval      p
-    g          6  83.3% → 33.3%           -50.0  -71.9 to +19.0  0.375
+    8 verdicts moved
+            sample  grader  label
+    fixed   b       g       no longer agrees
+    broken  c       g       no longer agrees
+    fixed   d       g       no longer agrees
+    5 more: --moved 8
 
-    kappa     old → new  change   95 % interval  false passes  false fails
-    g      0.67 → -0.20   -0.87  -2.00 to +0.59         1 → 3        0 → 1
+    g no longer agrees with 4 labels: b, c, d, f
+    g now agrees with 1 label: e
 
-    g: 6 of 9 labelled cases compared: the old judged 7, the new judged 8
-    g no longer agrees with people on 4: b, c, d, f
-    g now agrees with people on 1: e
+    grader  n      agreement         change [95 %]  false passes  false fails
+    g       6  83.3% → 33.3%  -50.0 [-71.9, +19.0]         1 → 3        0 → 1
+    g: 6 of 9 labelled results compared: the old judged 7, the new judged 8
 
-    score   n      old → new  difference ± stderr     95 % interval  detects
-    g       7  0.571 → 0.571        0.000 ± 0.378  -0.474 to +0.481        -
-    k      10  1.000 → 1.000        0.000 ± 0.000  -0.212 to +0.214        -
-    95 % intervals: paired bootstrap and Bayesian
-
-    passes        old → new  fixed  broken      p
-    g         57.1% → 57.1%      3       3  1.000
-    k       100.0% → 100.0%      0       0      -
-
-    8 verdicts moved: 3 broken, 1 errored, 4 fixed
-    fixed     b  g  0.000 → 1.000  no longer agrees
-    broken    c  g  1.000 → 0.000  no longer agrees
-    fixed     d  g  0.000 → 1.000  no longer agrees
-    5 more: --moved 8, or --json
+    grader   n        pass rate       change [95 %]  fixed  broken
+    g        7    57.1% → 57.1%  0.0 [-47.4, +48.1]      3       3
+    k       10  100.0% → 100.0%  0.0 [-21.2, +21.4]
+    95 % intervals: Bayesian
     ");
-    let mut out = Vec::new();
-    super::write_markdown(&diff, 3, &mut out).unwrap();
-    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r"
-    ### `support`: 8 verdicts moved: 3 broken, 1 errored, 4 fixed; with people, 1 now agrees and 4 no longer agree
+    let details = DiffView { moved: 0, details: true };
+    insta::assert_snapshot!(shown_with(&diff, details, 80), @"
+    diff  support: 4 fixed, 3 broken, 1 errored, agreement -50.0 points
 
-    - old: `1`, no gate
-    - new: `2`, no gate
+    old  1  no gate
+    new  2  no gate
 
-    | grader | n | agreement | change, points | 95 % interval | p | kappa | change | 95 % interval | false passes | false fails |
-    |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-    | `g` | 6 | 83.3% → 33.3% | -50.0 | -71.9 to +19.0 | 0.375 | 0.67 → -0.20 | -0.87 | -2.00 to +0.59 | 1 → 3 | 0 → 1 |
+    8 verdicts moved
+    8 more: --moved 8
 
-    `g: 6 of 9 labelled cases compared: the old judged 7, the new judged 8`
+    g no longer agrees with 4 labels: b, c, d, f
+    g now agrees with 1 label: e
 
-    `g no longer agrees with people on 4: b, c, d, f`
+    grader  n      agreement         change [95 %]  false passes  false fails
+    g       6  83.3% → 33.3%  -50.0 [-71.9, +19.0]         1 → 3        0 → 1
+    g: 6 of 9 labelled results compared: the old judged 7, the new judged 8
 
-    `g now agrees with people on 1: e`
-
-    | grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |
-    |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-    | `g` | 7 | 0.571 → 0.571 | 0.000 ± 0.378 | -0.474 to +0.481 | - | 57.1% → 57.1% | 3 | 3 | 1.000 |
-    | `k` | 10 | 1.000 → 1.000 | 0.000 ± 0.000 | -0.212 to +0.214 | - | 100.0% → 100.0% | 0 | 0 | - |
-
+    grader   n        pass rate       change [95 %]  fixed  broken
+    g        7    57.1% → 57.1%  0.0 [-47.4, +48.1]      3       3
+    k       10  100.0% → 100.0%  0.0 [-21.2, +21.4]
     95 % intervals: paired bootstrap and Bayesian
 
-    <details><summary>8 verdicts moved: 3 broken, 1 errored, 4 fixed</summary>
+    agreement         kappa         change [95 %]      p
+    g          0.67 → -0.20  -0.87 [-2.00, +0.59]  0.375
 
-    - fixed `b` `g` 0.000 → 1.000, no longer agrees with people
-    - broken `c` `g` 1.000 → 0.000, no longer agrees with people
-    - fixed `d` `g` 0.000 → 1.000, no longer agrees with people
+    numbers           mean        pass rate  stderr  detects      p
+    g        0.571 → 0.571    57.1% → 57.1%   0.378        -  1.000
+    k        1.000 → 1.000  100.0% → 100.0%   0.000        -      -
+    ");
+    insta::assert_snapshot!(markdown::shown(&page(&diff, VIEW)), @"
+    ### diff  `support`: 4 fixed, 3 broken, 1 errored, agreement -50.0 points
 
-    5 verdicts not shown
+    - old  `1`  no gate
+    - new  `2`  no gate
+
+    <details><summary>8 verdicts moved</summary>
+
+    |  | sample | grader | label |
+    |:--|:--|:--|:--|
+    | fixed | `b` | `g` | no longer agrees |
+    | broken | `c` | `g` | no longer agrees |
+    | fixed | `d` | `g` | no longer agrees |
+
+    5 more: `--moved 8`
 
     </details>
+
+    - `g` no longer agrees with 4 labels: `b`, `c`, `d`, `f`
+    - `g` now agrees with 1 label: `e`
+
+    | grader | n | agreement | change [95 %] | false passes | false fails |
+    |:--|--:|--:|--:|--:|--:|
+    | `g` | 6 | 83.3% → 33.3% | -50.0 [-71.9, +19.0] | 1 → 3 | 0 → 1 |
+
+    `g`: 6 of 9 labelled results compared: the old judged 7, the new judged 8
+
+    | grader | n | pass rate | change [95 %] | fixed | broken |
+    |:--|--:|--:|--:|--:|--:|
+    | `g` | 7 | 57.1% → 57.1% | 0.0 [-47.4, +48.1] | 3 | 3 |
+    | `k` | 10 | 100.0% → 100.0% | 0.0 [-21.2, +21.4] |  |  |
+
+    95 % intervals: Bayesian
     ");
     let whole = serde_json::to_value(&diff).unwrap();
     let found = &whole["graders"]["g"]["agreement"];
