@@ -216,8 +216,9 @@ pub fn marked(pieces: &[Piece], context_words: usize) -> Vec<Piece> {
                 let before = if at == 0 { 0 } else { context_words };
                 let after = if next.is_none() { 0 } else { context_words };
                 let text = context(text, before, after);
-                // The lines begin with no space.
-                Piece::Same(if at == 0 { text.trim_start().to_owned() } else { text })
+                // The lines begin with no space and end in none.
+                let text = if at == 0 { text.trim_start() } else { &text };
+                Piece::Same(if next.is_none() { text.trim_end() } else { text }.to_owned())
             }
             Piece::Removed(text) => Piece::Removed(format!("[-{}-]", visible(text, next))),
             Piece::Added(text) => Piece::Added(format!("{{+{}+}}", visible(text, previous))),

@@ -5,6 +5,7 @@ use super::graders::is_pass_fail;
 use crate::movement::{scores, word};
 use crate::page::{Block, Column, Page, Table, Text, changed, faint, quoted, strong, text};
 use evalrs_base::text::{count, cut};
+use evalrs_eval::grade::is_bare_mismatch;
 use evalrs_metrics::diff::{Diff, MovedGrade, VerdictMove};
 use evalrs_metrics::metric::label_change::AgreementMove;
 
@@ -44,7 +45,7 @@ pub(super) fn add(diff: &Diff, most: usize, trials: bool, page: &mut Page) {
             },
         ]);
         let rationale = rationale(moved);
-        if !rationale.is_empty() {
+        if !(rationale.is_empty() || is_plain(moved) && only_compares(moved)) {
             table.below(rationale);
         }
     }
@@ -56,6 +57,12 @@ pub(super) fn add(diff: &Diff, most: usize, trials: bool, page: &mut Page) {
     }
     let summary = strong(&format!("{} moved", count(all, "verdict")));
     page.add(Block::Fold(summary, vec![Block::Table(table.without_empty_columns())]));
+}
+
+/// Whether its rationales say that an answer is the expected one and that it is not, and nothing else.
+fn only_compares(moved: &VerdictMove) -> bool {
+    let both = [&moved.before.rationale, &moved.now.rationale];
+    both.into_iter().flatten().any(|rationale| is_bare_mismatch(rationale))
 }
 
 /// What changed in the judge's words; of words that are known on one side only, their beginning.

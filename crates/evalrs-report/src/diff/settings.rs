@@ -40,7 +40,9 @@ fn setting(change: &SettingChange) -> Text {
     };
     let value = |value: &Option<Value>| match value {
         None | Some(Value::Null) => "(absent)".into(),
-        Some(Value::String(text)) if is_digest => quoted(&cut(text, DIGITS)),
+        Some(Value::String(text)) if is_digest => {
+            quoted(&text.chars().take(DIGITS).collect::<String>())
+        }
         Some(value) => quoted(&cut(&value.to_string(), VALUE)),
     };
     let changed = if changed.is_empty() {
