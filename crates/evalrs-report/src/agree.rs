@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::human::disputed_line;
-use super::intervals::percent_within;
+use super::intervals::{FEWEST, percent_within};
 use super::page::{Block, Column, Page, Table, Text, faint, quoted, text};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, score, score_or_dash};
@@ -62,9 +62,9 @@ fn heading(report: &AgreementReport) -> Text {
     heading
 }
 
-/// The share of equal values and its interval, in percent.
+/// The share of equal values, in percent, and its interval where there are enough cases.
 fn equal(found: &SideAgreement) -> String {
-    percent_within(found.equal, found.equal_interval)
+    percent_within(found.equal, found.equal_interval.filter(|_| found.n >= FEWEST))
 }
 
 /// A row for each model or tag.
@@ -243,9 +243,9 @@ mod tests {
         quality against labels: 66.7% [22.3, 95.7] equal, kappa 0.500, 6 cases, 1
           without quality, 1 without labels
 
-               n               equal  kappa  quadratic  Spearman     F1
-        short  4  75.0% [19.4, 99.4]  0.636      0.800     0.833  0.778
-        long   2   50.0% [1.3, 98.7]  0.000      0.000         -  0.333
+               n  equal  kappa  quadratic  Spearman     F1
+        short  4  75.0%  0.636      0.800     0.833  0.778
+        long   2  50.0%  0.000      0.000         -  0.333
 
         labels \ quality  1  2  3
         1                 1  1  0
@@ -267,9 +267,9 @@ mod tests {
         insta::assert_snapshot!(shown(&of_scores(), 120), @r"
         quality against labels: 66.7% [22.3, 95.7] equal, kappa 0.500, 6 cases, 1 without quality, 1 without labels
 
-               n               equal  kappa  quadratic  Spearman     F1
-        short  4  75.0% [19.4, 99.4]  0.636      0.800     0.833  0.778
-        long   2   50.0% [1.3, 98.7]  0.000      0.000         -  0.333
+               n  equal  kappa  quadratic  Spearman     F1
+        short  4  75.0%  0.636      0.800     0.833  0.778
+        long   2  50.0%  0.000      0.000         -  0.333
 
         labels \ quality  1  2  3
         1                 1  1  0
@@ -296,12 +296,9 @@ mod tests {
         quality against labels: 66.7% [22.3, 95.7] equal, kappa
           0.500, 6 cases, 1 without quality, 1 without labels
 
-        short
-          n: 4  equal: 75.0% [19.4, 99.4]  kappa: 0.636
-          quadratic: 0.800  Spearman: 0.833  F1: 0.778
-        long
-          n: 2  equal: 50.0% [1.3, 98.7]  kappa: 0.000
-          quadratic: 0.000  Spearman: -  F1: 0.333
+               n  equal  kappa  quadratic  Spearman     F1
+        short  4  75.0%  0.636      0.800     0.833  0.778
+        long   2  50.0%  0.000      0.000         -  0.333
 
         labels \ quality  1  2  3
         1                 1  1  0
@@ -331,7 +328,7 @@ mod tests {
         let case = DisputedCase { sample_id: "s1".to_owned(), ..DisputedCase::default() };
         report.disputed = vec![case];
         insta::assert_snapshot!(shown(&report, 80), @r"
-        quality against labels: 75.0% [19.4, 99.4] equal, kappa 0.500, 4 cases
+        quality against labels: 75.0% equal, kappa 0.500, 4 cases
 
         labels \ quality  fail  pass
         fail                 1     1

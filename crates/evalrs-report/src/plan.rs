@@ -139,11 +139,13 @@ pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
     let mut page = Page::default();
     page.add(Block::Heading(text![strong("plan"), "  ", quoted(&plan.suite), ": ", result(plan)]));
     page.add(Block::Table(table(plan)));
-    let hints = unpriced(basis)
-        .into_iter()
-        .chain(replayed(&plan.totals))
-        .chain(basis.elsewhere.iter().map(stored_elsewhere));
-    let hints = hints.chain(unkeyed(basis)).chain(conversations(plan, basis)).chain(labels(plan));
+    let unpriced = (!basis.unpriced.is_empty()).then(|| {
+        let cure = "; set it under `prices` in evalrs.toml";
+        text!["no price is known of ", named(&basis.unpriced), cure]
+    });
+    let hints = unpriced.into_iter().chain(replayed(&plan.totals));
+    let hints = hints.chain(basis.elsewhere.iter().map(stored_elsewhere)).chain(unkeyed(basis));
+    let hints = hints.chain(conversations(plan, basis)).chain(labels(plan));
     let notes = notes(&plan.totals, basis);
     page.add(Block::lines(hints.chain(notes.iter().map(|note| faint(note)))));
     page
@@ -164,13 +166,14 @@ fn result(plan: &Plan) -> String {
     }));
     let least = if totals.at_least { "at least " } else { "" };
     let calls = grouped_count(totals.to_ask, "call");
-    match totals.to_ask {
-        0 if target.is_some() || totals.following.is_some() => {}
-        0 if totals.total == 0 => parts.push("no calls, no judge is needed".to_owned()),
-        0 => parts.push("no calls".to_owned()),
-        _ if totals.asks_judges() => parts.push(format!("{least}{calls}")),
-        _ => parts.push(format!("{least}{calls} to programs")),
-    }
+    parts.extend(match totals.to_ask {
+        0 if target.is_some() || totals.following.is_some() => None,
+        0 if totals.at_least => Some("no calls known yet".to_owned()),
+        0 if totals.total == 0 => Some("no calls, no judge is needed".to_owned()),
+        0 => Some("no calls".to_owned()),
+        _ if totals.asks_judges() => Some(format!("{least}{calls}")),
+        _ => Some(format!("{least}{calls} to programs")),
+    });
     parts.extend((totals.total > 0).then(|| format!("{} cached", grouped(totals.cached))));
     parts.extend(totals.asks_judges().then(|| priced("about", totals.cost)));
     parts.extend(totals.following.as_ref().map(|then| {
@@ -187,28 +190,21 @@ fn grouped_count(n: u64, noun: &str) -> String {
 
 /// A row for each grader that makes calls or has cached ones.
 fn table(plan: &Plan) -> Table {
-    let mut table = Table::new([
-        Column::names("grader"),
-        Column::numbers("calls"),
-        Column::numbers("cached"),
-        Column::words("because"),
-        Column::numbers("tokens in"),
-        Column::numbers("out"),
-        Column::numbers("cost"),
-    ]);
-    for (grader, line) in plan.graders.0.iter().filter(|(_, line)| line.total > 0 || line.at_least)
-    {
-        let estimate =
-            |text: String| if line.asks_judges() { text.into() } else { Text::default() };
-        table.row([
-            quoted(grader),
-            format!("{}{}", if line.at_least { "≥ " } else { "" }, grouped(line.to_ask)).into(),
-            grouped(line.cached).into(),
-            because(line),
-            estimate(about(line.tokens.input)),
-            estimate(about(line.tokens.output)),
-            estimate(or_dash(line.cost, |cost| cost.to_string())),
-        ]);
+    let counts = [Column::names("grader"), Column::numbers("calls"), Column::numbers("cached")];
+    let estimates = ["tokens in", "out", "cost"].map(Column::numbers);
+    let columns = counts.into_iter().chain([Column::words("because")]).chain(estimates);
+    let mut table = Table::new(columns);
+    let has_calls = |line: &PlanLine| line.total > 0 || line.at_least;
+    for (grader, line) in plan.graders.0.iter().filter(|(_, line)| has_calls(line)) {
+        let least = if line.at_least { "≥ " } else { "" };
+        let mut estimates = [const { String::new() }; 3];
+        if line.asks_judges() {
+            let [input, output] = [line.tokens.input, line.tokens.output].map(about);
+            estimates = [input, output, or_dash(line.cost, |cost| cost.to_string())];
+        }
+        let calls = format!("{least}{}", grouped(line.to_ask));
+        let cells = [quoted(grader), calls.into(), grouped(line.cached).into(), because(line)];
+        table.row(cells.into_iter().chain(estimates.map(Text::from)));
     }
     table.without_empty_columns()
 }
@@ -231,34 +227,20 @@ fn named(texts: &[String]) -> Text {
     Text::joined(texts.iter().map(|text| command(text)), ", ")
 }
 
-fn unpriced(basis: &PlanBasis) -> Option<Text> {
-    let models = named(&basis.unpriced);
-    let cure = "; set it under `prices` in evalrs.toml";
-    (!basis.unpriced.is_empty()).then(|| text!["no price is known of ", models, cure])
-}
-
 /// What the target would be run for, and what its key covers where nobody says.
 fn conversations(plan: &Plan, basis: &PlanBasis) -> Vec<Text> {
     let Some(line) = &plan.target else { return Vec::new() };
-    let cached = format!("{} cached", grouped(line.cached));
-    let mut lines: Vec<Text> = vec![
-        match (line.to_ask, basis.conversations) {
-            (0, _) => format!("target: no conversations to run, {cached}"),
-            (to_ask, 0) => {
-                format!(
-                    "target: {} to run, {cached}, cost unknown",
-                    grouped_count(to_ask, "conversation")
-                )
-            }
-            (to_ask, known) => format!(
-                "target: {} to run, {cached}; about {} tokens, by the mean of {} cached",
-                grouped_count(to_ask, "conversation"),
-                about(line.tokens.input + line.tokens.output),
-                grouped(known)
-            ),
+    let used = match (line.to_ask, basis.conversations) {
+        (0, _) => String::new(),
+        (_, 0) => ", cost unknown".to_owned(),
+        (_, known) => {
+            let tokens = about(line.tokens.input + line.tokens.output);
+            format!("; about {tokens} tokens, by the mean of {} cached", grouped(known))
         }
-        .into(),
-    ];
+    };
+    let to_run = grouped_count(line.to_ask, "conversation");
+    let cached = grouped(line.cached);
+    let mut lines = vec![format!("target: {to_run} to run, {cached} cached{used}").into()];
     lines.extend(basis.covered.as_ref().map(|covered| {
         text!["target: declares neither `inputs` nor `version`; its key covers ", covered.as_str()]
     }));
@@ -328,11 +310,10 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
         notes.push(format!("submissions that are not there yet count as {tokens} tokens each"));
     }
     let then = totals.following.as_ref().and_then(|follow| follow.cost);
-    if totals.cost.max(then).is_some_and(|cost| cost > Cost::ZERO) && (totals.to_ask > 0 || follows)
-    {
+    if totals.cost.max(then).is_some_and(|cost| cost > Cost::ZERO) {
         notes.push(format!("prices: evalrs.toml, else list prices of {}", as_of()));
     }
-    if totals.at_least && (totals.to_ask > 0 || follows) {
+    if totals.at_least {
         notes.push(AT_LEAST.to_owned());
     }
     if totals.to_ask > 0 {
