@@ -432,6 +432,18 @@ pub struct ActionTally {
 }
 
 impl ActionTally {
+    /// That of a run that repeats this one: what was executed is in the store.
+    #[must_use]
+    pub fn repeated(self) -> Self {
+        Self {
+            cached: self.cached + self.asked,
+            asked: 0,
+            saved: self.saved + self.spent,
+            spent: Usage::default(),
+            ..self
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

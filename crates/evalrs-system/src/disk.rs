@@ -1,7 +1,9 @@
 //! Properties of files on a disk only: a stamp that shows whether one has changed.
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
 
 use evalrs_base::file_path::{folder_of, non_empty};
 
@@ -27,6 +29,48 @@ impl DiskMoment {
         // What claims to be written in the future was written by another clock: nobody knows when.
         let is_elsewhere = |written: SystemTime| written > SystemTime::now() + BEHIND;
         written.is_none_or(|written| written + BEHIND < self.0 || is_elsewhere(written))
+    }
+}
+
+/// Clocks of some file systems go by whole seconds, or by two.
+const COARSE: Duration = Duration::from_secs(2);
+
+/// What the system knows of a file without reading it: it changes with each write, and where another file takes its place. All
+/// zero where nothing is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileState {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// Nanoseconds since 1970.
+    written: u64,
+    /// The same, of its last change of any kind.
+    changed: u64,
+}
+
+impl FileState {
+    /// The state of what is at `path`, through links.
+    #[cfg(unix)]
+    pub fn of(path: &str) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let Ok(metadata) = std::fs::metadata(path) else { return Self::default() };
+        let nanos = |seconds: i64, nanos: i64| {
+            seconds.saturating_mul(1_000_000_000).saturating_add(nanos).cast_unsigned()
+        };
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            written: nanos(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Whether no write after the moment `now` could leave the file in this state.
+    pub fn is_settled(&self, now: DiskMoment) -> bool {
+        let is_coarse = self.written.is_multiple_of(1_000_000_000);
+        let written = UNIX_EPOCH + Duration::from_nanos(self.written);
+        written + if is_coarse { COARSE } else { BEHIND } < now.0
     }
 }
 

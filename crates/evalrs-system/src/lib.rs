@@ -4,7 +4,8 @@
 //!
 //! - [`System`]: the one trait through which files are read and written, folders listed, links followed, the environment
 //!   and the time asked for. [`FileBytes`] says what became of reading a file.
-//! - [`os`], the real one; [`memory`], the one of tests; [`overlay`], another one with files of its own over it.
+//! - [`os`], the real one; [`memory`], the one of tests; [`overlay`], another one with files of its own over it; [`traced`],
+//!   one that notes what it was asked.
 //! - [`disk`] and [`file_lock`]: stamps of files, and locks between processes.
 //! - [`glob`]: patterns of files, expanded within limits; the walk is ours, the matching that of globset.
 //! - [`changed_paths`]: which paths were saved.
@@ -25,11 +26,14 @@ pub mod file_lock;
 pub mod memory;
 pub mod os;
 pub mod overlay;
+pub mod traced;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+pub use disk::FileState;
 
 /// Why a file that is not there has no bytes.
 pub const MISSING: &str = "no such file";
@@ -107,6 +111,11 @@ pub trait System {
 
     /// What changes where a file is written; none where the system cannot tell.
     fn stamp(&self, _path: &str) -> Option<WriteStamp> {
+        None
+    }
+
+    /// The state of what is at a path; none where the system knows too little of files.
+    fn state(&self, _path: &str) -> Option<FileState> {
         None
     }
 

@@ -15,6 +15,8 @@ use jiff::tz::TimeZone;
 
 #[cfg(unix)]
 use super::FileIdentity;
+#[cfg(unix)]
+use super::FileState;
 use super::{Contents, FileBytes, System, WriteStamp, is_stream, version_in};
 use evalrs_base::file_path::{folder_of, join, non_empty};
 
@@ -77,6 +79,11 @@ impl System for OsSystem {
         let metadata = std::fs::metadata(path).ok()?;
         let modified = Timestamp::try_from(metadata.modified().ok()?).ok()?;
         Some(WriteStamp { bytes: metadata.len(), modified: modified.to_string() })
+    }
+
+    #[cfg(unix)]
+    fn state(&self, path: &str) -> Option<FileState> {
+        Some(FileState::of(path))
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Contents, FileBytes, FileIdentity, System, WriteStamp};
+use super::{Contents, FileBytes, FileIdentity, FileState, System, WriteStamp};
 
 /// Files that are read instead of those below, which stay as they are. What is written goes below.
 pub struct OverlaySystem<'a> {
@@ -54,6 +54,10 @@ impl System for OverlaySystem<'_> {
 
     fn stamp(&self, path: &str) -> Option<WriteStamp> {
         self.below.stamp(path)
+    }
+
+    fn state(&self, path: &str) -> Option<FileState> {
+        self.below.state(path)
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

@@ -34,6 +34,17 @@ impl ExitStatus {
         }
     }
 
+    /// The status of a run that exited with `code`.
+    pub fn of_run(code: u8) -> Self {
+        match code {
+            0 => Self::Success,
+            1 => Self::GateFailed,
+            2 => Self::UserError,
+            130 => Self::Interrupted,
+            _ => Self::Incomplete,
+        }
+    }
+
     /// The status of both: of several suites the worst decides.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

@@ -23,6 +23,7 @@ use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
+use super::unchanged::{KeptMessages, PrintedRun, RepeatNotes, RepeatableRun};
 use super::usage::{note_used, pack_store};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
@@ -39,17 +40,20 @@ use evalrs_engine::session::Session;
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries::gate_rule;
+use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
 use evalrs_metrics::results::report::BriefResults;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;
+use evalrs_model::spec::Suite;
 use evalrs_report::usage::target_lines;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::{RunFacts, last_id, run_id as run_id_after};
 use evalrs_system::System;
+use evalrs_system::traced::TracedSystem;
 
 /// Who follows an evaluation, and may stop it.
 pub struct EvaluationFollower {
@@ -70,7 +74,28 @@ pub fn evaluate(
     watched: Option<&EvaluationFollower>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    evaluate_within(args, watched, &Cell::default(), console)
+    let run = if watched.is_none() { RepeatableRun::of(args, console) } else { None };
+    let Some(run) = run else {
+        return evaluate_all(
+            &EvaluateCommand { args, watched, used: &Cell::default(), notes: None },
+            console,
+        );
+    };
+    if let Some(status) = run.repeat(console)? {
+        return Ok(status);
+    }
+    let system = console.system;
+    let traced = TracedSystem::new(system);
+    let notes = RepeatNotes::default();
+    let mut err = KeptMessages { below: &mut *console.err, kept: Vec::new(), notes: &notes };
+    let mut inner = Console { system: &traced, out: &mut *console.out, err: &mut err, ..*console };
+    let command = EvaluateCommand { args, watched, used: &Cell::default(), notes: Some(&notes) };
+    let ended = evaluate_all(&command, &mut inner);
+    let err = String::from_utf8_lossy(&err.kept).into_owned();
+    if let Some(printed) = notes.printed.take().filter(|_| ended.is_ok()) {
+        run.keep(&traced, PrintedRun { err, ..printed }, system);
+    }
+    ended
 }
 
 /// The same where earlier evaluations have `used` a part of the limits, which is updated.
@@ -80,6 +105,23 @@ pub fn evaluate_within(
     used: &Cell<SpentLimits>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
+    evaluate_all(&EvaluateCommand { args, watched, used, notes: None }, console)
+}
+
+struct EvaluateCommand<'a> {
+    args: &'a EvaluateArgs,
+    watched: Option<&'a EvaluationFollower>,
+    /// What is used of its limits.
+    used: &'a Cell<SpentLimits>,
+    /// What a run would print if it was repeated goes here.
+    notes: Option<&'a RepeatNotes>,
+}
+
+fn evaluate_all(
+    command: &EvaluateCommand<'_>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let args = command.args;
     let suites = suite_files(&args.suites, console.system)?;
     check_one_document(args, suites.len() > 1)?;
     let mut loaded = Vec::new();
@@ -92,7 +134,7 @@ pub fn evaluate_within(
     let rollup = rollup.transpose()?;
     let options = args.report_options(console.screen(), rollup.is_some());
     let mut reports = Reports::new(args.format, options, console.system);
-    let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref(), used };
+    let command = RunCommand { of: command, suites: &suites, rollup: rollup.as_ref() };
     let cache_dirs: BTreeSet<String> =
         loaded.iter().map(|(surroundings, _)| surroundings.cache_dir.clone()).collect();
     let ended = run_all(&command, &mut reports, loaded, console);
@@ -108,12 +150,9 @@ pub fn evaluate_within(
 }
 
 struct RunCommand<'a> {
-    args: &'a EvaluateArgs,
-    watched: Option<&'a EvaluationFollower>,
+    of: &'a EvaluateCommand<'a>,
     suites: &'a [String],
     rollup: Option<&'a RollupFile>,
-    /// What is used of its limits.
-    used: &'a Cell<SpentLimits>,
 }
 
 fn run_all(
@@ -123,16 +162,16 @@ fn run_all(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
-    let mut done = CommandProgress { used: command.used.get(), ..CommandProgress::default() };
+    let EvaluateCommand { args, watched, used, notes } = *command.of;
+    let mut done = CommandProgress { used: used.get(), ..CommandProgress::default() };
     let last = loaded.len().saturating_sub(1);
     for (at, ((surroundings, mut session), suite)) in
         loaded.into_iter().zip(command.suites).enumerate()
     {
         say_left_out(&session, console.err)?;
-        let RunCommand { args, watched, .. } = *command;
-        let one = SuiteRun { args, watched, suite, surroundings: &surroundings };
+        let one = SuiteRun { args, watched, suite, surroundings: &surroundings, notes };
         let ended = run_one(&one, &mut session, &mut done, reports, console);
-        command.used.set(done.used);
+        used.set(done.used);
         let ended = ended?;
         status = status.and(ended);
         if at == last && watched.is_none() {
@@ -143,8 +182,7 @@ fn run_all(
         }
     }
     if let Some(rollup) = command.rollup {
-        status =
-            status.and(rollup.report(&done.evaluated, reports, command.args.quiet, console)?);
+        status = status.and(rollup.report(&done.evaluated, reports, args.quiet, console)?);
     }
     Ok(status)
 }
@@ -184,6 +222,7 @@ struct SuiteRun<'a> {
     /// As it was named.
     suite: &'a str,
     surroundings: &'a SuiteContext,
+    notes: Option<&'a RepeatNotes>,
 }
 
 fn run_one(
@@ -193,7 +232,7 @@ fn run_one(
     reports: &mut Reports,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    let SuiteRun { args, watched, suite, surroundings } = *one;
+    let SuiteRun { args, watched, suite, surroundings, notes } = *one;
     let against = against(args, surroundings, session, console)?;
     let started = console.system.now();
     let clock = console.system.elapsed();
@@ -203,7 +242,10 @@ fn run_one(
         begin_record(session, surroundings, &id, console.system)?;
     }
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
+    let is_progress = |is| notes.into_iter().for_each(|notes| notes.is_progress.set(is));
+    is_progress(true);
     let mut settled = settle_here(one, session, &settings, console)?;
+    is_progress(false);
     done.used.add(&settled);
     if args.only_targets {
         return only_targets(&settled, console);
@@ -256,12 +298,58 @@ fn run_one(
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
     add_report(args, &run, reports, console)?;
+    let is_kept = recorded.is_ok();
     recorded?;
+    if let Some(notes) = notes.filter(|_| is_kept && can_be_repeated(&settled, session)) {
+        notes.printed.replace(Some(printed_again(one, &facts, &run, console)?));
+    }
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
+}
+
+/// Whether a run after this one, of which nothing has changed, would find all outcomes in the store and say the same.
+fn can_be_repeated(settled: &Settlement, session: &Session) -> bool {
+    let is_whole = !settled.interrupted
+        && !settled.out_of_budget
+        && settled.write_error.is_none()
+        && settled.in_vain.is_empty()
+        && settled.stopped.is_empty()
+        && all_tallies(settled).all(|tally| tally.pending + tally.failed == 0);
+    let says_the_same = settled.asked.is_empty() || settled.warnings.is_empty();
+    let is_recorded = settled.conversations.is_none() && session.starts().is_empty();
+    is_whole && says_the_same && is_recorded && session.suite().is_some_and(is_of_files)
+}
+
+/// Whether the results of a suite depend on files and outcomes alone: not on earlier runs, and nothing counts who looks.
+fn is_of_files(suite: &Suite) -> bool {
+    let compares = suite.graders.iter().any(|grader| grader.compared_run().is_some());
+    let holds_out = suite.labels.as_ref().is_some_and(|labels| labels.holdout.is_some());
+    !compares && !holds_out
+}
+
+/// What a run that repeats this one prints.
+fn printed_again(
+    one: &SuiteRun<'_>,
+    facts: &RunFacts,
+    run: &ReportedRun<'_, '_>,
+    console: &Console<'_>,
+) -> std::io::Result<PrintedRun> {
+    let RunFacts { id, .. } = facts;
+    let moved = Some(RunMoves::none(id));
+    let again = facts.clone().repeated(RunFacts { moved, ..RunFacts::default() });
+    let again = process_facts(&again, Some(0.0), run.facts.report.clone());
+    let mut out = Vec::new();
+    if !one.args.quiet {
+        let options = one.args.report_options(console.screen(), false);
+        let mut reports = Reports::new(one.args.format, options, console.system);
+        reports.add(&ReportedRun { facts: &again, ..*run }, &mut out, console.system)?;
+        reports.finish(&mut out)?;
+    }
+    let out = String::from_utf8_lossy(&out).into_owned();
+    Ok(PrintedRun { id: id.clone(), out, err: String::new() })
 }
 
 /// What is reported of the process, and of its record if that was written.

@@ -13,6 +13,7 @@
 //!   what executes its actions.
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
+//! - `unchanged`: a run that repeats the last one, because nothing has changed.
 //! - [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of a run.
 //! - [`calibration`], [`holdout`], [`diff_labels`]: what people say, compared with judges.
 //! - [`rollup`], [`reports`], [`recorded_report`], [`records`], [`comparison`], [`run_moves`]: what is reported of runs, now or
@@ -53,4 +54,5 @@ pub mod settling;
 pub mod signals;
 pub mod suite_parts;
 pub mod suites;
+mod unchanged;
 pub mod usage;

@@ -114,11 +114,21 @@ pub(super) fn remove_old_records(
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     let suite = session.suite().map_or("", |suite| suite.name.as_str());
-    let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
-    let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
+    remove_records(suite, &named, surroundings, console)
+}
+
+/// The same for a suite whose graders compare with runs in folders that are `named`.
+pub(super) fn remove_records(
+    suite: &str,
+    named: &[&str],
+    surroundings: &SuiteContext,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
+    let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
     let home = surroundings.records();
-    let removed = remove_old(console.system, &home, most, &named);
+    let removed = remove_old(console.system, &home, most, named);
     removed.or_else(|error| writeln!(console.err, "warning: cannot remove an old record: {error}"))
 }

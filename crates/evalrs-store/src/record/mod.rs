@@ -141,6 +141,25 @@ impl RunFacts {
         let named = keys.iter().take(MAX_NAMED_KEYS).map(ToString::to_string);
         Self { asked: named.collect(), asked_count: keys.len(), ..self }
     }
+
+    /// The facts of a run that repeats this one: all that was called is cached. `new` has what it is called, and when it was.
+    #[must_use]
+    pub fn repeated(self, new: Self) -> Self {
+        let Self { id, started, finished, moved, .. } = new;
+        let actions = self.actions.0.into_iter().map(|(name, tally)| (name, tally.repeated()));
+        Self {
+            id,
+            started,
+            finished,
+            moved,
+            actions: OrderedMap(actions.collect()),
+            saved: self.saved + self.spent,
+            spent: Usage::default(),
+            asked: Vec::new(),
+            asked_count: 0,
+            ..self
+        }
+    }
 }
 
 /// Writes the files of a record into `folder`.

@@ -185,7 +185,8 @@ pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
     })
 }
 
-pub(super) fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) -> Option<T> {
+/// A file of JSON; none if it is not there, or says something else.
+pub fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) -> Option<T> {
     serde_json::from_slice(&system.read(path).into_bytes().ok()?).ok()
 }
 

@@ -1,0 +1,262 @@
+//! A system that notes what it was asked of files, so that a later process can see with a `stat` each that all answers are the
+//! same.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, Write};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::disk::DiskMoment;
+use super::{Contents, FileBytes, FileIdentity, FileState, System, WriteStamp, is_stream};
+
+/// A question about a path, and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TracedAnswer {
+    /// What is there: its content is the same as long as this is.
+    File(String, FileState),
+    /// The names in a folder.
+    Names(String, Option<Vec<String>>),
+    /// Whether it is a symbolic link.
+    IsLink(String, bool),
+    /// Where the link leads.
+    LinkTarget(String, Option<String>),
+    /// The path with links followed.
+    Resolved(String, String),
+    /// Whether somebody may execute it.
+    IsExecutable(String, bool),
+    /// What its owner may do with it.
+    OwnerMode(String, Option<u32>),
+    /// Where the program of this name is.
+    Program(String, Option<String>),
+}
+
+impl TracedAnswer {
+    fn path(&self) -> &str {
+        match self {
+            Self::File(path, _)
+            | Self::Names(path, _)
+            | Self::IsLink(path, _)
+            | Self::LinkTarget(path, _)
+            | Self::Resolved(path, _)
+            | Self::IsExecutable(path, _)
+            | Self::OwnerMode(path, _)
+            | Self::Program(path, _) => path,
+        }
+    }
+
+    /// Whether the answer would be the same now.
+    pub fn holds(&self, system: &dyn System) -> bool {
+        match self {
+            Self::File(path, state) => system.state(path).as_ref() == Some(state),
+            Self::Names(path, names) => system.list(path) == *names,
+            Self::IsLink(path, is_link) => system.is_link(path) == *is_link,
+            Self::LinkTarget(path, target) => system.link_target(path) == *target,
+            Self::Resolved(path, resolved) => system.resolved(path) == *resolved,
+            Self::IsExecutable(path, is) => system.is_executable(path) == *is,
+            Self::OwnerMode(path, mode) => system.owner_mode(path) == *mode,
+            Self::Program(name, path) => system.find_program(name) == *path,
+        }
+    }
+}
+
+/// The system below, and what it was asked.
+pub struct TracedSystem<'a> {
+    below: &'a dyn System,
+    trace: RefCell<Trace>,
+}
+
+#[derive(Default)]
+struct Trace {
+    answers: BTreeSet<TracedAnswer>,
+    /// What this process has written: that is no input.
+    written: BTreeSet<String>,
+    /// Whether something was asked that cannot be asked again, or may have changed unseen.
+    is_incomplete: bool,
+}
+
+impl<'a> TracedSystem<'a> {
+    /// Nothing was asked yet.
+    pub fn new(below: &'a dyn System) -> Self {
+        Self { below, trace: RefCell::default() }
+    }
+
+    /// What was asked of paths that `is_input`, and its answers. None if a later process could not see whether they hold.
+    pub fn answers(&self, is_input: impl Fn(&str) -> bool) -> Option<Vec<TracedAnswer>> {
+        let trace = self.trace.borrow();
+        let asked = trace
+            .answers
+            .iter()
+            .filter(|answer| !trace.written.contains(answer.path()) && is_input(answer.path()));
+        (!trace.is_incomplete).then(|| asked.cloned().collect())
+    }
+
+    fn note(&self, answer: TracedAnswer) {
+        self.trace.borrow_mut().answers.insert(answer);
+    }
+
+    /// Notes the state of a file before it is read.
+    fn note_file(&self, path: &str) {
+        if is_stream(path) {
+            return self.give_up();
+        }
+        let now = DiskMoment::now();
+        let Some(state) = self.below.state(path) else { return self.give_up() };
+        let is_settled = state.is_settled(now);
+        let mut trace = self.trace.borrow_mut();
+        // What was written a moment ago may be written again without another time of change.
+        trace.is_incomplete |= !is_settled && !trace.written.contains(path);
+        trace.answers.insert(TracedAnswer::File(path.to_owned(), state));
+    }
+
+    fn note_written(&self, path: &str) {
+        self.trace.borrow_mut().written.insert(path.to_owned());
+    }
+
+    fn give_up(&self) {
+        self.trace.borrow_mut().is_incomplete = true;
+    }
+}
+
+impl System for TracedSystem<'_> {
+    fn read(&self, path: &str) -> FileBytes {
+        self.note_file(path);
+        self.below.read(path)
+    }
+
+    fn open(&self, path: &str) -> std::io::Result<Box<dyn BufRead>> {
+        self.note_file(path);
+        self.below.open(path)
+    }
+
+    fn list(&self, folder: &str) -> Option<Vec<String>> {
+        let names = self.below.list(folder);
+        self.note(TracedAnswer::Names(folder.to_owned(), names.clone()));
+        names
+    }
+
+    fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
+        self.note_written(path);
+        self.below.write(path, contents)
+    }
+
+    fn is_link(&self, path: &str) -> bool {
+        let is_link = self.below.is_link(path);
+        self.note(TracedAnswer::IsLink(path.to_owned(), is_link));
+        is_link
+    }
+
+    fn identity(&self, path: &str) -> Option<FileIdentity> {
+        self.note_file(path);
+        self.below.identity(path)
+    }
+
+    fn stamp(&self, path: &str) -> Option<WriteStamp> {
+        self.note_file(path);
+        self.below.stamp(path)
+    }
+
+    fn state(&self, path: &str) -> Option<FileState> {
+        self.below.state(path)
+    }
+
+    fn link(&self, from: &str, to: &str) -> bool {
+        self.note_written(to);
+        self.below.link(from, to)
+    }
+
+    fn link_target(&self, path: &str) -> Option<String> {
+        let target = self.below.link_target(path);
+        self.note(TracedAnswer::LinkTarget(path.to_owned(), target.clone()));
+        target
+    }
+
+    fn protect(&self, path: &str) {
+        self.below.protect(path);
+    }
+
+    fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {
+        self.note_written(path);
+        self.below.create(path)
+    }
+
+    fn make_executable(&self, path: &str) -> std::io::Result<()> {
+        self.below.make_executable(path)
+    }
+
+    fn is_executable(&self, path: &str) -> bool {
+        let is_executable = self.below.is_executable(path);
+        self.note(TracedAnswer::IsExecutable(path.to_owned(), is_executable));
+        is_executable
+    }
+
+    fn owner_mode(&self, path: &str) -> Option<u32> {
+        let mode = self.below.owner_mode(path);
+        self.note(TracedAnswer::OwnerMode(path.to_owned(), mode));
+        mode
+    }
+
+    fn stdin(&self) -> std::io::Result<Vec<u8>> {
+        self.give_up();
+        self.below.stdin()
+    }
+
+    fn append(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
+        self.note_written(path);
+        self.below.append(path, bytes)
+    }
+
+    fn make_folder(&self, path: &str) -> std::io::Result<()> {
+        self.below.make_folder(path)
+    }
+
+    fn remove_folder(&self, path: &str) -> std::io::Result<()> {
+        self.below.remove_folder(path)
+    }
+
+    fn environment(&self) -> BTreeMap<String, String> {
+        self.below.environment()
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        self.below.absolute(path)
+    }
+
+    fn resolved(&self, path: &str) -> String {
+        let resolved = self.below.resolved(path);
+        self.note(TracedAnswer::Resolved(path.to_owned(), resolved.clone()));
+        resolved
+    }
+
+    fn find_program(&self, name: &str) -> Option<String> {
+        let path = self.below.find_program(name);
+        self.note(TracedAnswer::Program(name.to_owned(), path.clone()));
+        path
+    }
+
+    /// What a program says of itself takes as long to ask again as many a run.
+    fn version_of(
+        &self,
+        path: &str,
+        cwd: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        self.give_up();
+        self.below.version_of(path, cwd, environment)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.below.now()
+    }
+
+    fn time_of_day(&self, at: Timestamp) -> String {
+        self.below.time_of_day(at)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.below.elapsed()
+    }
+}

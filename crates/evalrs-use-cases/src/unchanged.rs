@@ -1,0 +1,273 @@
+//! A run that repeats the last one: nothing that it would read has changed since, so nothing is read.
+//!
+//! A run that leaves no call to make notes what it asked of the file system, the state of the store, and what it would print
+//! if it ran again: a file in `.evalrs/index`. The next run of the same command line looks at the state of each of these files,
+//! as git does. Where all are as they were, it prints that, and gives the files of the last record another name. Whoever
+//! doubts it says `--verify`, which is the default where `CI` is set.
+//!
+//! Deleting the index changes no byte of any report.
+
+use std::cell::{Cell, RefCell};
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::args::EvaluateArgs;
+use super::console::Console;
+use super::context::SuiteContext;
+use super::run_record::remove_records;
+use crate::error::{Error, ExitStatus};
+use evalrs_base::file_path::join;
+use evalrs_metrics::diff::since::RunMoves;
+use evalrs_report::Audience;
+use evalrs_store::record::read::{RESULTS, open, read_json};
+use evalrs_store::record::reference::base_of;
+use evalrs_store::record::{self, RunFacts};
+use evalrs_system::traced::{TracedAnswer, TracedSystem};
+use evalrs_system::{FileState, System};
+
+/// The version of the file.
+const FORMAT: u32 = 1;
+
+/// A larger report is made again: reading it takes as long.
+const MAX_TEXT: usize = 1 << 20;
+
+/// The files of a record, `run.json` apart.
+const FILES: [&str; 4] = ["header.json", RESULTS, "summary.json", "replicates.json"];
+
+/// Variables that differ from terminal to terminal. evalrs reads none of them.
+const OF_TERMINALS: [&str; 9] =
+    ["_", "COLUMNS", "LINES", "OLDPWD", "SHLVL", "STY", "TERM_SESSION_ID", "TMUX_PANE", "WINDOWID"];
+
+/// The time that the printed text says.
+pub(super) const NO_TIME: &str = " in 0.0 s";
+
+/// What a run leaves for one that repeats it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    /// The digest of the command line, its environment and this build.
+    question: String,
+    /// The day on which the store noted what is in use.
+    day: String,
+    inputs: Vec<TracedAnswer>,
+    /// The state of each segment of the store.
+    store: Vec<(String, FileState)>,
+    /// The last run.
+    record: String,
+    /// What it would have printed if it had been the second one, and the id that the text has.
+    printed: PrintedRun,
+}
+
+/// What a run that repeats this one prints.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct PrintedRun {
+    pub id: String,
+    pub out: String,
+    pub err: String,
+}
+
+/// Takes what a run would print if it was repeated.
+#[derive(Debug, Default)]
+pub(super) struct RepeatNotes {
+    /// None where it cannot be repeated.
+    pub printed: RefCell<Option<PrintedRun>>,
+    /// Whether messages are progress, which a repeated run has not.
+    pub is_progress: Cell<bool>,
+}
+
+/// A command line of which the answer may be known.
+pub(super) struct RepeatableRun {
+    question: String,
+    path: String,
+    /// The folder of records, and that of the store.
+    home: String,
+    segments: String,
+    day: String,
+    store: Vec<(String, FileState)>,
+    surroundings: SuiteContext,
+}
+
+impl RepeatableRun {
+    /// None where a run of this command line is not to be repeated.
+    pub(super) fn of(args: &EvaluateArgs, console: &Console<'_>) -> Option<Self> {
+        let [suite] = &args.suites[..] else { return None };
+        let system = console.system;
+        let writes_more = args.output.is_some() || args.rollup.is_some() || args.no_record;
+        let repeats_calls = args.retry_errors || !args.refresh.is_empty();
+        let is_plain = args.format.audience == Audience::Terminal && args.against.is_none();
+        let is_other = args.only_targets || args.raw || args.verify || console.verbosity > 0;
+        let environment = system.environment();
+        let is_ci = environment.get("CI").is_some_and(|value| !value.is_empty());
+        if writes_more || repeats_calls || !is_plain || is_other || is_ci {
+            return None;
+        }
+        // Folders stand for the suites in them.
+        system.stamp(suite).filter(|_| system.list(suite).is_none())?;
+        let surroundings =
+            SuiteContext::find(suite, args.store.cache_dir.as_deref(), system).ok()?;
+        let home = surroundings.records();
+        let asked = asked(args, console);
+        let variables =
+            environment.iter().filter(|(name, _)| !OF_TERMINALS.contains(&name.as_str()));
+        let question =
+            format!("{asked}{:?}{}", variables.collect::<Vec<_>>(), env!("EVALRS_BUILD"));
+        let name = blake3::hash(asked.as_bytes()).to_hex();
+        let segments = join(&surroundings.cache_dir, "v1/seg");
+        Some(Self {
+            question: blake3::hash(question.as_bytes()).to_hex().to_string(),
+            path: join(&home, &format!("index/{}.json", &name[..32])),
+            store: segment_states(system, &segments)?,
+            home,
+            segments,
+            day: system.now().strftime("%Y%m%d").to_string(),
+            surroundings,
+        })
+    }
+
+    /// Repeats the last run, if nothing has changed since.
+    pub(super) fn repeat(&self, console: &mut Console<'_>) -> Result<Option<ExitStatus>, Error> {
+        let system = console.system;
+        let begun = system.elapsed();
+        let Some(manifest) = self.unchanged(system) else { return Ok(None) };
+        let Some(facts) = self.write_record(&manifest, system)? else { return Ok(None) };
+        let seconds = system.elapsed().saturating_sub(begun).as_secs_f64();
+        let PrintedRun { id, out, err } = &manifest.printed;
+        let out = out.replace(id, &facts.id);
+        let time = format!(" in {seconds:.1} s");
+        let out = match out.rsplit_once(NO_TIME) {
+            Some((before, after)) => format!("{before}{time}{after}"),
+            None => out,
+        };
+        console.err.write_all(err.as_bytes())?;
+        console.out.write_all(out.as_bytes())?;
+        console.out.flush()?;
+        remove_records(&facts.suite, &[], &self.surroundings, console)?;
+        let manifest = Manifest { record: facts.id, ..manifest };
+        self.write(&manifest, system);
+        Ok(Some(ExitStatus::of_run(facts.exit_code)))
+    }
+
+    /// What the last run left, if all that it looked at is as it was.
+    fn unchanged(&self, system: &dyn System) -> Option<Manifest> {
+        let manifest: Manifest = read_json(system, &self.path)?;
+        let is_same = manifest.format == FORMAT
+            && manifest.question == self.question
+            && manifest.day == self.day
+            && manifest.store == self.store;
+        (is_same && manifest.inputs.iter().all(|input| input.holds(system))).then_some(manifest)
+    }
+
+    /// Writes the record of a run like the last one. None where that is not the last run of the suite any more, or somebody
+    /// has written to its results.
+    fn write_record(
+        &self,
+        manifest: &Manifest,
+        system: &dyn System,
+    ) -> Result<Option<RunFacts>, Error> {
+        let started = system.now();
+        let id = record::run_id(started, record::last_id(system, &self.home).as_deref());
+        let runs = record::runs_of(&self.home);
+        let last = join(&runs, &manifest.record);
+        let folder = join(&runs, &id);
+        let Some(facts) = read_json::<RunFacts>(system, &join(&last, "run.json")) else {
+            return Ok(None);
+        };
+        let Some(origin) = &facts.results else { return Ok(None) };
+        let is_intact = record::results_stamp(system, &last).as_ref() == Some(&origin.file);
+        let has_all = is_intact
+            && FILES.iter().all(|name| {
+                let from = join(&last, name);
+                system.stamp(&from).is_none() || system.link(&from, &join(&folder, name))
+            });
+        let base = open(system, &folder, &id).and_then(|past| base_of(system, &self.home, &past));
+        if !has_all || base.is_none_or(|base| base.id != manifest.record) {
+            let _ = system.remove_folder(&folder);
+            return Ok(None);
+        }
+        let facts = facts.repeated(RunFacts {
+            id,
+            started: started.to_string(),
+            finished: system.now().to_string(),
+            moved: Some(RunMoves::none(&manifest.record)),
+            ..RunFacts::default()
+        });
+        record::write_facts(system, &folder, &facts)?;
+        record::set_latest(system, &self.home, &facts.id)?;
+        Ok(Some(facts))
+    }
+
+    /// Keeps what is to be known for the next run, if it can be known.
+    pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
+        let is_input = |path: &str| !path.starts_with(&self.home);
+        let (Some(inputs), Some(store)) = (traced.answers(is_input), self.own_store(system)) else {
+            return;
+        };
+        if printed.out.len() + printed.err.len() > MAX_TEXT {
+            return;
+        }
+        let manifest = Manifest {
+            format: FORMAT,
+            question: self.question.clone(),
+            day: self.day.clone(),
+            inputs,
+            store,
+            record: printed.id.clone(),
+            printed,
+        };
+        self.write(&manifest, system);
+    }
+
+    /// It is only a matter of time if it cannot be written.
+    fn write(&self, manifest: &Manifest, system: &dyn System) {
+        let _ = system.write(&self.path, &mut |file| Ok(serde_json::to_writer(file, manifest)?));
+    }
+
+    /// The state of the store, if only this process has written to it since it was looked at.
+    fn own_store(&self, system: &dyn System) -> Option<Vec<(String, FileState)>> {
+        let now = segment_states(system, &self.segments)?;
+        let own = format!("-{}-", std::process::id());
+        let others: Vec<&(String, FileState)> =
+            now.iter().filter(|(name, _)| !name.contains(&own)).collect();
+        (others == self.store.iter().collect::<Vec<_>>()).then_some(now)
+    }
+}
+
+/// What a run of this command line depends on besides files and the environment.
+fn asked(args: &EvaluateArgs, console: &Console<'_>) -> String {
+    let EvaluateArgs { suites, select, store, limits, labels, failures, .. } = args;
+    let EvaluateArgs { frozen, offline, require_calibration, quiet, details, .. } = args;
+    let flags = [frozen, offline, require_calibration, quiet, details];
+    let Console { width, cuts, is_terminal, has_color, .. } = console;
+    let shown = (width, cuts, is_terminal, has_color);
+    let folder = console.system.absolute(".");
+    format!("{:?}", (suites, select, store, limits, labels, failures, flags, shown, folder))
+}
+
+/// The segments of a store with their states; none where the system knows too little of files.
+fn segment_states(system: &dyn System, folder: &str) -> Option<Vec<(String, FileState)>> {
+    let names = system.list(folder).unwrap_or_default();
+    let segments = names.into_iter().filter(|name| name.ends_with(".jsonl"));
+    segments.map(|name| Some((name.clone(), system.state(&join(folder, &name))?))).collect()
+}
+
+/// Passes messages on, and keeps those that a repeated run would print too.
+pub(super) struct KeptMessages<'a, 'b> {
+    pub below: &'a mut dyn Write,
+    pub kept: Vec<u8>,
+    pub notes: &'b RepeatNotes,
+}
+
+impl Write for KeptMessages<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.below.write(bytes)?;
+        if !self.notes.is_progress.get() {
+            self.kept.extend_from_slice(&bytes[..written]);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.below.flush()
+    }
+}
