@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         err: &mut err,
         is_terminal,
         width,
+        cuts: columns.is_some(),
         has_color: styled != anstream::ColorChoice::Never,
         verbosity: cli.global.verbose,
     };

@@ -29,6 +29,14 @@ pub struct ReportArgs {
     /// List at most N failures [default: 10, in Markdown 20]
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
+    /// Show every number of the report
+    #[arg(long)]
+    pub details: bool,
+    /// Report what moved since RUN
+    ///
+    /// In Markdown, the report has this part only with this flag.
+    #[arg(long, value_name = "RUN")]
+    pub against: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
 }

@@ -247,6 +247,7 @@ impl McpServer<'_> {
             err: &mut err,
             is_terminal: false,
             width: console.width,
+            cuts: false,
             has_color: false,
             verbosity: 0,
         };

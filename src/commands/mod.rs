@@ -80,6 +80,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         err: &mut err,
         is_terminal: console.is_terminal,
         width: console.width,
+        cuts: console.cuts,
         has_color: console.has_color,
         verbosity: cli.global.verbose,
     };

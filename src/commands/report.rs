@@ -6,6 +6,7 @@ use anstream::adapter::strip_str;
 
 use crate::cli::{ReportArgs, ReportKind};
 use evalrs_base::text::sanitize;
+use evalrs_metrics::diff::since::RunMoves;
 use evalrs_report::ReportOptions;
 #[cfg(feature = "serve")]
 use evalrs_serve::report_page::write_page;
@@ -15,9 +16,11 @@ use evalrs_store::record::reference::{Reference, SaveAt};
 use evalrs_store::record::saves::read_saves;
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
+use evalrs_use_cases::diff_labels::LabelSource;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::recorded_report::{RecordedReport, suite_of};
 use evalrs_use_cases::records::{home, record};
+use evalrs_use_cases::run_moves::{LaterRun, moves_since};
 
 /// Writes the report of a recorded run. Whatever its gate says, writing it is a success.
 pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -31,10 +34,17 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         past: &past,
         run: &run,
         root: home.strip_suffix(".evalrs").unwrap_or_default(),
-        options: ReportOptions { width: console.width, failures: args.failures, rolls_up: false },
+        options: ReportOptions {
+            screen: console.screen(),
+            failures: args.failures,
+            details: args.details,
+            against: args.against.is_some(),
+            rolls_up: false,
+        },
         suite: args.suite.clone().or_else(|| suite_of(&run, &home)),
         labels: None,
         cache_dir: args.store.cache_dir.clone(),
+        moved: against(args, &past, &run, &home, console)?,
     };
     let system = console.system;
     let mut warnings = Vec::new();
@@ -55,6 +65,29 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         writeln!(console.err, "warning: {}: {}", sanitize(&past.id), sanitize(warning))?;
     }
     Ok(ExitStatus::Success)
+}
+
+/// What moved since the run that the command line names.
+fn against(
+    args: &ReportArgs,
+    past: &PastRun,
+    run: &WholeRecord,
+    home: &str,
+    console: &mut Console<'_>,
+) -> Result<Option<RunMoves>, Error> {
+    let Some(named) = &args.against else { return Ok(None) };
+    let before = record(named, home, console)?;
+    let labels = LabelSource {
+        past,
+        suite: args.suite.as_deref(),
+        labels: None,
+        home,
+        cache_dir: args.store.cache_dir.as_deref(),
+    };
+    let labels = labels.read(console)?;
+    let digest = run.facts.results_digest.as_deref();
+    let now = LaterRun { past, digest, agreement: &run.summary.label_agreement };
+    Ok(moves_since(&before, now, || labels, console.system))
 }
 
 /// Writes it as `kind`, and reports what could not be read, a sentence each.

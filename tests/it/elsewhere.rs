@@ -41,7 +41,7 @@ fn a_miss_names_the_endpoint_that_it_is_stored_for() {
     let said = open(frozen.stdout() + &frozen.stderr());
     assert_eq!(frozen.code(), 3);
     for expected in [
-        "3 ×  not_stored  its judgment is stored for the endpoint `http://gateway`",
+        "3 ×  not_stored  first s0 tone  its judgment is stored for the endpoint `http://gateway`",
         "write that one as `endpoint:` in suite.yaml",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
@@ -74,7 +74,7 @@ fn another_prompt_is_stored_nowhere() {
     let (space, _) = committed(&judge);
     space.write("suite.yaml", SUITE.replace("kind?", "rude?"));
     let frozen = space.run(&["run", "suite.yaml", "--frozen"]);
-    assert!(frozen.stdout().contains("no stored judgment, and --frozen"), "{}", frozen.shown());
+    assert!(frozen.stdout().contains("no cached judgment, and --frozen"), "{}", frozen.shown());
     let planned = space.run(&["plan", "suite.yaml"]).stdout();
     assert!(!planned.contains("endpoint"), "{planned}");
 }

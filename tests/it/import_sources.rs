@@ -34,7 +34,7 @@ fn a_configuration_is_imported_and_runs_at_once() {
       prompts: 1 mapped, 0 not mapped
       providers: 1 mapped, 0 not mapped
       tests: 2 mapped, 0 not mapped
-    what did not map, and why: out/IMPORT.md
+    not mapped, with reasons: out/IMPORT.md
 
     next:
       cd out
@@ -223,8 +223,7 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
         ran.shown()
     );
     let ran = space.run(&["import", "red", "-o", "red/json", "--json"]);
-    let expected =
-        "error: no suite was made: nothing in it can be run; red/json/IMPORT.md says why\n";
+    let expected = "error: no suite was made: no part of it can run; see red/json/IMPORT.md\n";
     assert_eq!((ran.code(), ran.stderr().as_str()), (2, expected));
     assert_eq!(space.run(&["import", "c.yaml", "-o", "full", "--force"]).code(), 0);
     assert_eq!(space.read("full/file"), "x");

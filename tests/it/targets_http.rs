@@ -177,7 +177,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || page(200, "{\"x\":1}"),
             "  retries: 0\n  messages: $.log\n",
-            "nothing stands at `messages` ($.log)",
+            "nothing at `messages` ($.log)",
             1,
             false,
         ),
@@ -200,7 +200,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
                 )
             },
             PLAIN,
-            "points to https://other.example/: redirections are not followed",
+            "points to https://other.example/: redirects are not followed",
             1,
             false,
         ),
@@ -219,7 +219,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
             1,
             false,
         ),
-        (|| page(200, "{\"d\":\"h\"}"), STREAM, "it is no stream of events", 1, false),
+        (|| page(200, "{\"d\":\"h\"}"), STREAM, "it is not an event stream", 1, false),
         (|| page(200, "data: {oops\n\n"), STREAM, "an event is not JSON: {oops", 1, false),
         (
             || page(200, "data: {\"d\":\"h\",\"choices\":[{\"delta\":{\"content\":\"h\"}}]}\n\n"),
@@ -228,13 +228,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
             1,
             false,
         ),
-        (
-            || page(200, "{\"output\":\"hi\"}"),
-            SESSION,
-            "nothing stands at `session` ($.s)",
-            1,
-            false,
-        ),
+        (|| page(200, "{\"output\":\"hi\"}"), SESSION, "nothing at `session` ($.s)", 1, false),
     ];
     for (answer, target, expected, requests, is_kept) in cases {
         let judge = Judge::new(move |_, _| answer());
@@ -296,8 +290,8 @@ fn secrets_in_the_query_of_a_url_are_nowhere() {
 fn what_a_target_says_wrongly_is_found_before_anything_is_sent() {
     for (target, expected) in [
         ("  answer: output\n", "`answer` is not a JSONPath"),
-        ("  body: {a: ['{inputs}']}\n", "`{inputs}` stands for nothing"),
-        ("  headers: {x-a: '{row.a}'}\n", "`{row.a}` stands for nothing"),
+        ("  body: {a: ['{inputs}']}\n", "`{inputs}` is not a placeholder"),
+        ("  headers: {x-a: '{row.a}'}\n", "`{row.a}` is not a placeholder"),
         ("  stream: sse\n", "`stream` needs an `answer`"),
         ("  user: {model: m, persona: p}\n", "`user` needs a `session`"),
     ] {

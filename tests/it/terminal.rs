@@ -254,6 +254,14 @@ impl Terminal {
         (self.running.finish().code(), screen)
     }
 
+    /// The same, with what a program printed: rows that are broken at the margin are one line, as when a reader copies them.
+    pub(crate) fn finish_printed(mut self) -> String {
+        self.wait_end();
+        let printed = self.shared.glass().parser.screen().contents();
+        self.finish();
+        printed
+    }
+
     fn wait_end(&mut self) {
         let waits = |glass: &mut Glass| !glass.is_over;
         let glass = self.shared.glass();

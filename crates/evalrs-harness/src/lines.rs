@@ -129,7 +129,7 @@ mod tests {
         }
         let whole = decode(b"\n{\n  \"a\": 1\n}\n").map(lines).unwrap().next().map(object);
         let reason = whole.unwrap().unwrap_err().to_string();
-        assert!(reason.starts_with("at line 2: this is only the beginning of JSON"), "{reason}");
+        assert!(reason.starts_with("at line 2: the JSON is incomplete"), "{reason}");
         assert_eq!(told(b"{}\n{\"a\": \"\xff\"}"), "at line 2: this is not UTF-8");
     }
 }

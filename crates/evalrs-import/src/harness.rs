@@ -353,7 +353,7 @@ mod tests {
             [json!({"id": "a", "input": "q", "hint": "h", "timeout": 5, "output": null})]
         );
         let raw = imported(&[json!({"id": "a", "input": "q", "rawLines": ["{}"]})]).unwrap_err();
-        assert!(raw.contains("`evalrs extract` does that"), "{raw}");
+        assert!(raw.contains("run `evalrs extract`"), "{raw}");
     }
 
     #[test]

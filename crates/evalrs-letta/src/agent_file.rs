@@ -294,7 +294,7 @@ mod tests {
             (
                 |file| file["tools"][0]["name"] = json!("grade"),
                 &[
-                    "the judge has no tool `submit_grade` [{\"id\":\"agent] it has `grade`; `judge_tool_name` says",
+                    "the judge has no tool `submit_grade` [{\"id\":\"agent] it has `grade`; `judge_tool_name` names",
                 ],
             ),
             (

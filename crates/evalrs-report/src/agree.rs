@@ -50,7 +50,7 @@ pub fn write(report: &AgreementReport, width: usize, out: &mut dyn Write) -> io:
     let heading = cut(&format!("{sides}: {}", counted.join(", ")), width);
     let table = report.all.confusion.as_ref();
     let disputed = (!report.disputed.is_empty())
-        .then(|| disputed_line("labels", &report.disputed, "`--json` lists all"));
+        .then(|| disputed_line("labels", &report.disputed, "`--json` lists all").to_string());
     let sections = [
         vec![heading],
         coefficients(report, width),

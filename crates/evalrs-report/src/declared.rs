@@ -1,12 +1,10 @@
 //! The metrics that a suite declares, as the reports for people show them: a table of numbers with their intervals.
 
-use super::intervals::{self, value_interval, value_or_dash};
-use super::markdown_page::{MarkdownPage, code};
-use super::terminal_page::{error_cell, faint, titles};
+use super::intervals::{FEWEST, methods_of, value_or_dash, value_within};
+use super::page::{Block, Column, Page, Table, Text, doubtful, faint, quoted, text};
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::text::table::{TableCell, lines, name as cell_of_name, number, words};
-use evalrs_base::text::{count, cut, cut_middle};
-use evalrs_metrics::metric::declared::{GroupValue, MetricValue, UngroupedResults};
+use evalrs_base::text::{count, cut_middle};
+use evalrs_metrics::metric::declared::{MetricValue, UngroupedResults};
 use evalrs_statistics::interval::ConfidenceInterval;
 
 /// The columns that the name of a metric may take.
@@ -27,50 +25,53 @@ const NAMED: usize = 5;
 /// The largest confusion matrix that is shown, in classes.
 const CLASSES: usize = 8;
 
-struct DeclaredRow {
-    name: String,
-    kind: String,
-    value: String,
-    interval: String,
-    n: usize,
-    errors: Option<usize>,
-}
-
-/// The table for a terminal of so many columns; nothing where no metric is declared.
-pub(super) fn declared_lines(metrics: &OrderedMap<MetricValue>, width: usize) -> Vec<String> {
-    if metrics.0.is_empty() {
-        return Vec::new();
-    }
-    let mut rows = vec![titles(&["metric", "kind"], &["value [95 %]", "n", "errors"])];
-    let mut after = Vec::new();
+/// Adds a table of them, if any is declared.
+pub(super) fn add(metrics: &OrderedMap<MetricValue>, page: &mut Page) {
+    let columns = ["value [95 %]", "n", "errors"].map(Column::numbers);
+    let names = [Column::names("metric"), Column::words("kind")];
+    let mut table = Table::new(names.into_iter().chain(columns));
     for (name, metric) in &metrics.0 {
-        let shown = metric_rows(name, metric, told_apart);
-        rows.extend(shown.iter().map(cells));
-        after.extend(remarks(name, metric));
+        let interval = metric.interval.filter(|_| metric.n >= FEWEST);
+        table.row([
+            quoted(name),
+            metric.kind.as_str().into(),
+            value_within(metric.value, interval).into(),
+            metric.n.to_string().into(),
+            match metric.errors {
+                0 => Text::default(),
+                errors => doubtful(&errors.to_string()),
+            },
+        ]);
+        add_groups(metric, &mut table);
     }
-    let mut table = lines(&rows, width);
-    table.extend(methods(metrics).map(|methods| faint(&cut(&methods, width))));
-    table.extend(after);
-    table
+    table.extend_notes(methods(metrics).map(|methods| faint(&methods)));
+    for remark in metrics.0.iter().flat_map(|(name, metric)| remarks(name, metric)) {
+        table.note(quoted(&remark));
+    }
+    page.add(Block::Table(table.without_empty_columns()));
 }
 
-/// The same as Markdown.
-pub(super) fn add_declared(metrics: &OrderedMap<MetricValue>, page: &mut MarkdownPage) {
-    let all = || metrics.0.iter();
-    let rows = all().flat_map(|(name, metric)| metric_rows(name, metric, whole_names)).map(|row| {
-        let errors = row.errors.map_or_else(String::new, |errors| errors.to_string());
-        vec![code(row.name.trim()), row.kind, row.value, row.interval, row.n.to_string(), errors]
-    });
-    page.table(&["metric", "kind"], &["value", intervals::TITLE, "n", "errors"], rows);
-    page.paragraphs(methods(metrics));
-    let remarks = all().flat_map(|(name, metric)| remarks(name, metric));
-    page.paragraphs(remarks.map(|line| code(line.trim())));
+fn add_groups(metric: &MetricValue, table: &mut Table) {
+    let names: Vec<&str> = metric.groups.0.iter().map(|(name, _)| name.as_str()).collect();
+    for (name, (_, group)) in told_apart(&names).iter().zip(&metric.groups.0).take(GROUPS) {
+        let weight = group.weight.map_or_else(String::new, |weight| format!("weight {weight}"));
+        let interval = group.interval.filter(|_| group.n >= FEWEST);
+        let value = value_within(group.value, interval).into();
+        let n = group.n.to_string().into();
+        table.row([
+            text!["  ", quoted(&cut_middle(name, GROUP_NAME))],
+            weight.into(),
+            value,
+            n,
+            Text::default(),
+        ]);
+    }
 }
 
 /// Names without what all of them begin and end with, where that is long: of long names the middle is what tells them apart.
 fn told_apart(names: &[&str]) -> Vec<String> {
     let Some((first, others)) = names.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return whole_names(names);
+        return names.iter().map(|name| (*name).to_owned()).collect();
     };
     let alike = |at: &dyn Fn(&str, usize) -> Option<char>| {
         let is_shared = |place: &usize| {
@@ -95,52 +96,6 @@ fn told_apart(names: &[&str]) -> Vec<String> {
         format!("{start}{kept}{end}")
     };
     names.iter().map(shorter).collect()
-}
-
-fn whole_names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-fn metric_rows(
-    name: &str,
-    metric: &MetricValue,
-    shown_names: fn(&[&str]) -> Vec<String>,
-) -> Vec<DeclaredRow> {
-    let whole = DeclaredRow {
-        name: cut_middle(name, NAME),
-        kind: metric.kind.clone(),
-        value: value_or_dash(metric.value),
-        interval: value_interval(metric.interval),
-        n: metric.n,
-        errors: Some(metric.errors),
-    };
-    let names: Vec<&str> = metric.groups.0.iter().map(|(name, _)| name.as_str()).collect();
-    let names = shown_names(&names);
-    let group = |(name, (_, group)): (String, &(String, GroupValue))| DeclaredRow {
-        name: format!("  {}", cut_middle(&name, GROUP_NAME)),
-        kind: group.weight.map_or_else(String::new, |weight| format!("weight {weight}")),
-        value: value_or_dash(group.value),
-        interval: value_interval(group.interval),
-        n: group.n,
-        errors: None,
-    };
-    let groups = names.into_iter().zip(&metric.groups.0).take(GROUPS).map(group);
-    std::iter::once(whole).chain(groups).collect()
-}
-
-fn cells(row: &DeclaredRow) -> Vec<TableCell> {
-    let errors = row.errors.map_or_else(|| words(""), error_cell);
-    let within = match row.interval.as_str() {
-        "-" => row.value.clone(),
-        interval => format!("{} {interval}", row.value),
-    };
-    vec![
-        cell_of_name(&row.name),
-        words(&row.kind),
-        number(within),
-        number(row.n.to_string()),
-        errors,
-    ]
 }
 
 /// What stands below the table: why there is no number, groups that are not shown, the classes.
@@ -196,11 +151,13 @@ fn confusion(name: &str, metric: &MetricValue) -> Vec<String> {
 
 /// How the intervals of all that is shown were made.
 fn methods(metrics: &OrderedMap<MetricValue>) -> Option<String> {
+    let enough = |n: usize, interval: Option<ConfidenceInterval>| interval.filter(|_| n >= FEWEST);
     let of_metric = |metric: &'_ MetricValue| {
-        let groups = metric.groups.0.iter().take(GROUPS).filter_map(|(_, group)| group.interval);
-        metric.interval.into_iter().chain(groups).collect::<Vec<ConfidenceInterval>>()
+        let groups = metric.groups.0.iter().take(GROUPS);
+        let groups = groups.filter_map(|(_, group)| enough(group.n, group.interval));
+        enough(metric.n, metric.interval).into_iter().chain(groups).collect::<Vec<_>>()
     };
-    intervals::methods_of(metrics.0.iter().flat_map(|(_, metric)| of_metric(metric)))
+    methods_of(metrics.0.iter().flat_map(|(_, metric)| of_metric(metric)))
 }
 
 #[cfg(test)]

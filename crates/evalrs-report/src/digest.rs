@@ -3,6 +3,7 @@
 //! One pass, and bounded memory however many results there are. A failure is a grade that was made and did
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
+use super::origin::first_text;
 use evalrs_base::text::cut_middle;
 use evalrs_eval::grade::{is_bare_mismatch, is_of_nothing, with_compared};
 use evalrs_metrics::results::report::{BriefResult, BriefResults, Report};
@@ -14,6 +15,9 @@ const MESSAGES: usize = 200;
 
 /// The longest rationale that is kept, in characters.
 const RATIONALE: usize = 2000;
+
+/// How much is kept of an input, in characters.
+const INPUT: usize = 100;
 
 /// How much is shown of what a judge replied in place of a verdict, in characters.
 const QUOTED: usize = 40;
@@ -48,6 +52,8 @@ pub struct FailedResult {
     pub grader: String,
     /// The position of its result.
     pub at: usize,
+    /// The beginning of its input.
+    pub input: String,
     pub score: f64,
     pub rationale: String,
 }
@@ -65,6 +71,8 @@ pub struct ErrorGroup {
     pub grader: String,
     /// The position of its result.
     pub at: usize,
+    /// The beginning of its input.
+    pub input: String,
 }
 
 impl ReportDigest {
@@ -145,6 +153,7 @@ impl ReportDigest {
                         sample_id: result.sample_id.clone(),
                         grader: grader.clone(),
                         at,
+                        input: first_text(&result.input).chars().take(INPUT).collect(),
                     });
                 }
             } else if !grade.pass {
@@ -164,6 +173,7 @@ fn failure(at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) -> F
         trial: result.trial,
         grader: grader.to_owned(),
         at,
+        input: first_text(&result.input).chars().take(INPUT).collect(),
         score: grade.score,
         rationale: reason(result, grader, grade).chars().take(RATIONALE).collect(),
     }

@@ -1,7 +1,8 @@
 //! Why a run exits with 3, in one sentence with its cure.
 
 use super::digest::{ErrorGroup, ReportDigest};
-use evalrs_base::text::{count, sanitize};
+use super::page::{Text, command, quoted, text};
+use evalrs_base::text::count;
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_model::outcome::STORED_ELSEWHERE;
 
@@ -30,36 +31,38 @@ impl RunEnding {
     }
 
     /// Why the exit code is 3, and what to do; nothing for other codes. `suite` is named as on the command line.
-    pub fn reason(&self, gate: &GateReport, digest: &ReportDigest, suite: &str) -> Option<String> {
+    pub fn reason(&self, gate: &GateReport, digest: &ReportDigest, suite: &str) -> Option<Text> {
         if !self.is_incomplete() {
             return None;
         }
         if self.store_failed {
-            return Some(
-                "results could not be kept: see the error above, then run it again".to_owned(),
-            );
+            return Some("results could not be kept: see the error above, then rerun".into());
         }
         if !self.uncalibrated.is_empty() {
-            return Some(format!(
-                "{}: `evalrs calibrate --suite {}` compares judges with labels of people",
-                sanitize(&self.uncalibrated.join("; ")),
-                sanitize(suite)
-            ));
+            let doubts = quoted(&self.uncalibrated.join("; "));
+            let calibrate = command(&format!("evalrs calibrate --suite {suite}"));
+            return Some(text![doubts, ": ", calibrate, " compares judges with human labels"]);
         }
         if gate.first_lack().is_some() {
-            return Some(
-                "the gate needs labels of people: `label` in rows, `labels` in the suite, or `--labels FILE`"
-                    .to_owned(),
-            );
+            let [label, labels, flag] = ["label", "labels", "--labels FILE"].map(command);
+            return Some(text![
+                "the gate needs human labels: ",
+                label,
+                " in rows, ",
+                labels,
+                " in the suite, or ",
+                flag
+            ]);
         }
         let Some(group) = digest.errors.first() else {
             return Some(match (self.out_of_budget, self.in_vain) {
-                (true, _) => "the budget is used up".to_owned(),
-                (false, 0) => "nothing was graded that the gate could decide on".to_owned(),
+                (true, _) => "the budget is used up".into(),
+                (false, 0) => "nothing was graded that the gate could decide on".into(),
                 (false, in_vain) => format!(
-                    "{} could not be refreshed and stayed as stored: see the error above, then refresh again",
+                    "{} could not be refreshed and stayed as cached: see the error above, then refresh again",
                     count(in_vain, "judgment")
-                ),
+                )
+                .into(),
             });
         };
         let errors = count(digest.errored, "grade");
@@ -70,48 +73,57 @@ impl RunEnding {
             _ => format!("{errors} could not be made"),
         };
         if self.out_of_budget {
-            return Some(format!(
-                "the budget is used up and {what}: run it again with a larger one"
-            ));
+            let what = format!("the budget is used up and {what}: rerun with a larger one");
+            return Some(what.into());
         }
         // What was not asked was given up because of what failed, which has the better cure.
         let failed = digest.errors.iter().find(|group| group.kind != "not_asked");
-        Some(format!("{what}: {}", cure(failed.unwrap_or(group), suite)))
+        Some(text![what, ": ", cure(failed.unwrap_or(group), suite)])
     }
 }
 
 /// What would make the grades of a group.
-pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> String {
-    let suite = sanitize(suite);
+pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> Text {
+    let run = command(&format!("evalrs run {suite}"));
     match group.kind.as_str() {
-        "not_stored" if group.message.starts_with(STORED_ELSEWHERE) => format!(
-            "they are stored for another endpoint: write that one as `endpoint:` in {suite}, or set the variable of its base URL as it was"
-        ),
-        "not_stored" => format!(
-            "run `evalrs run {suite}` with an API key, then `evalrs cache export {suite}`, and commit the file"
-        ),
-        "no_ground_truth" => "give each row a `ground_truth`".to_owned(),
-        "no_output" => {
-            "record an answer, or say `missing: empty` in the suite's `dataset`".to_owned()
-        }
+        "not_stored" if group.message.starts_with(STORED_ELSEWHERE) => text![
+            "they are cached for another endpoint: write that one as ",
+            command("endpoint:"),
+            " in ",
+            quoted(suite),
+            ", or set the variable of its base URL as it was"
+        ],
+        "not_stored" => text![
+            "run ",
+            run,
+            " with an API key, then ",
+            command(&format!("evalrs cache export {suite}")),
+            ", and commit the file"
+        ],
+        "no_ground_truth" => text!["give each row a ", command("ground_truth")],
+        "no_output" => text![
+            "record an answer, or write ",
+            command("missing: empty"),
+            " in the suite's ",
+            command("dataset")
+        ],
         "timeout" | "connection" | "rate_limited" | "server" | "deadline" | "killed"
         | "not_asked" | "not_kept" => {
-            format!("run `evalrs run {suite}` again: it asks only for what is missing")
+            text!["rerun ", run, ": it makes only the missing calls"]
         }
-        "not_found" => {
-            format!("check the address and the model, then run `evalrs run {suite}` again")
-        }
+        "not_found" => text!["check the address and the model, then rerun ", run],
         "unauthorized" | "no_credit" => {
-            format!(
-                "check the API key, the account and the model, then run `evalrs run {suite}` again"
-            )
+            text!["check the API key, the account and the model, then rerun ", run]
         }
-        "unloadable" => format!("mend the program, then run `evalrs run {suite}` again"),
+        "unloadable" => text!["fix the program, then rerun ", run],
         "bad_request" | "invalid_reply" | "refused" | "filtered" | "truncated" | "empty_reply"
-        | "exception" | "exit" | "output_limit" => format!(
-            "mend the cause and run it again, or retry what is cached with `evalrs run {suite} --retry-errors`"
-        ),
-        _ => format!("`evalrs explain {suite} {}` tells more", sanitize(&group.sample_id)),
+        | "exception" | "exit" | "output_limit" => text![
+            "fix the cause and rerun, or retry cached failures with ",
+            command(&format!("evalrs run {suite} --retry-errors"))
+        ],
+        _ => {
+            text!["for more, run ", command(&format!("evalrs explain {suite} {}", group.sample_id))]
+        }
     }
 }
 
@@ -123,14 +135,15 @@ mod tests {
     fn reason(ending: &RunEnding, status: Option<GateStatus>, kinds: &[&str]) -> Option<String> {
         let errors = kinds.iter().enumerate().map(|(at, kind)| fixtures::errored(at, kind, "why"));
         let gate = GateReport { status, ..GateReport::default() };
-        ending.reason(&gate, &ReportDigest::of_lines(errors, 0), "a/suite.yaml")
+        let reason = ending.reason(&gate, &ReportDigest::of_lines(errors, 0), "a/suite.yaml");
+        reason.map(|reason| reason.to_string())
     }
 
     #[test]
-    fn what_is_not_found_is_mended_at_the_address() {
+    fn what_is_not_found_is_fixed_at_the_address() {
         let incomplete = RunEnding { code: 3, ..RunEnding::default() };
         let reason = reason(&incomplete, None, &["not_found"]).unwrap_or_default();
-        assert!(reason.contains("check the address and the model, then run"), "{reason}");
+        assert!(reason.contains("check the address and the model, then rerun"), "{reason}");
     }
 
     #[test]
@@ -156,14 +169,14 @@ mod tests {
         let lines = cases.map(|reason| reason.unwrap_or_else(|| "-".to_owned()));
         insta::assert_snapshot!(lines.join("\n"), @r"
         1 grade could not be made, and the gate depends on them: run `evalrs run a/suite.yaml` with an API key, then `evalrs cache export a/suite.yaml`, and commit the file
-        3 grades could not be made: run `evalrs run a/suite.yaml` again: it asks only for what is missing
-        1 grade could not be made: mend the cause and run it again, or retry what is cached with `evalrs run a/suite.yaml --retry-errors`
-        1 grade could not be made: `evalrs explain a/suite.yaml s0` tells more
+        3 grades could not be made: rerun `evalrs run a/suite.yaml`: it makes only the missing calls
+        1 grade could not be made: fix the cause and rerun, or retry cached failures with `evalrs run a/suite.yaml --retry-errors`
+        1 grade could not be made: for more, run `evalrs explain a/suite.yaml s0`
         nothing was graded that the gate could decide on
-        3 grades could not be made, and the gate depends on them: mend the cause and run it again, or retry what is cached with `evalrs run a/suite.yaml --retry-errors`
-        2 judgments could not be refreshed and stayed as stored: see the error above, then refresh again
-        the budget is used up and 2 grades could not be made: run it again with a larger one
-        results could not be kept: see the error above, then run it again
+        3 grades could not be made, and the gate depends on them: fix the cause and rerun, or retry cached failures with `evalrs run a/suite.yaml --retry-errors`
+        2 judgments could not be refreshed and stayed as cached: see the error above, then refresh again
+        the budget is used up and 2 grades could not be made: rerun with a larger one
+        results could not be kept: see the error above, then rerun
         -
         ");
     }

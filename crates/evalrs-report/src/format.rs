@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
+use super::page::terminal::PageScreen;
+use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_metrics::rollup::RollupReport;
 use evalrs_model::outcome::{ActionTally, Usage};
@@ -39,8 +41,12 @@ pub enum Audience {
 /// How much is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportOptions {
-    /// The width of the terminal, in columns.
-    pub width: usize,
+    /// The terminal, or what stands for it.
+    pub screen: PageScreen,
+    /// Whether all numbers are shown.
+    pub details: bool,
+    /// Whether somebody named the run that this one is compared with.
+    pub against: bool,
     /// How many failures are listed; the format knows how many are good.
     pub failures: Option<usize>,
     /// Whether a roll-up follows the suites.
@@ -128,6 +134,8 @@ pub struct ProcessFacts {
     pub ended: Option<u64>,
     /// Where all results stand.
     pub report: Option<String>,
+    /// What moved since an earlier run.
+    pub moved: Option<RunMoves>,
     /// How the run ended.
     pub ending: RunEnding,
 }

@@ -10,10 +10,11 @@ use std::io::{self, Write};
 use super::digest::{ErrorGroup, FailedResult, ReportDigest};
 use super::ending::cure;
 use super::format::{
-    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
+    Audience, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
 };
-use super::markdown_page::LimitedPage;
 use super::origin::ReportOrigin;
+use super::page::markdown::{LimitedPage, shown};
+use super::run_page::{ReportView, page};
 use super::{markdown, rollup, verdict};
 use evalrs_base::text::{count, cut, sanitize, score};
 use evalrs_metrics::gate::GateStatus;
@@ -36,13 +37,11 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     help: "GitHub workflow annotations",
     audience: Audience::GitHub,
     joins_suites: true,
-    start: |options| Box::new(Annotations::new(options.failures)),
+    start: |options| Box::new(Annotations::new(options)),
 };
 
-#[derive(Debug, Default)]
 struct Annotations {
-    /// How many failures are listed, if the command line says so.
-    failures: Option<usize>,
+    options: ReportOptions,
     errors: AnnotationKind,
     warnings: AnnotationKind,
     failed: usize,
@@ -51,8 +50,15 @@ struct Annotations {
 }
 
 impl Annotations {
-    fn new(failures: Option<usize>) -> Self {
-        Self { failures, page: LimitedPage::new(SUMMARY), ..Self::default() }
+    fn new(options: ReportOptions) -> Self {
+        Self {
+            options,
+            errors: AnnotationKind::default(),
+            warnings: AnnotationKind::default(),
+            failed: 0,
+            errored: 0,
+            page: LimitedPage::new(SUMMARY),
+        }
     }
 }
 
@@ -87,13 +93,10 @@ struct Annotation {
 impl ReportWriter for Annotations {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
         self.annotate(run);
-        let failures = self.failures.unwrap_or(markdown::FAILURES);
-        let text = match &sink.page {
-            // The log has the annotations: a summary is enough.
-            None => markdown::summary_page(run.report).into_text(),
-            Some(_) => markdown::page(run.report, run.origin, failures),
-        };
-        self.write_page(&text, sink)
+        // Where the page is the log, that has the annotations: a summary is enough.
+        let lists = sink.page.is_some();
+        let view = ReportView { lists, moves: true, ..markdown::view(self.options) };
+        self.write_page(&shown(&page(run, view)), sink)
     }
 
     fn add_rollup(
@@ -109,7 +112,7 @@ impl ReportWriter for Annotations {
                 message: verdict::finding(gate),
             });
         }
-        self.write_page(&rollup::page(reported), sink)
+        self.write_page(&shown(&rollup::page(reported, false)), sink)
     }
 
     /// Writes the annotations, and how many more there are.
@@ -146,7 +149,7 @@ impl Annotations {
     fn annotate(&mut self, run: &ReportedRun<'_, '_>) {
         let ReportedRun { report, facts, origin } = *run;
         let ending = &facts.ending;
-        let failures = self.failures.unwrap_or(SHOWN).min(SHOWN);
+        let failures = self.options.failures.unwrap_or(SHOWN).min(SHOWN);
         let gate = &report.summary.gate;
         let digest = |counted: bool| {
             let counts = |grader: &str| origin.counts(grader) == counted;
@@ -160,6 +163,7 @@ impl Annotations {
         if verdict::blocks(gate) || is_incomplete {
             let reason = ending.reason(gate, lacking, &origin.command);
             let finding = Some(verdict::finding(gate)).filter(|finding| !finding.is_empty());
+            let reason = reason.map(|reason| reason.to_string());
             let lines: Vec<String> = finding.into_iter().chain(reason).collect();
             let word = if verdict::blocks(gate) { verdict::word(gate) } else { "incomplete" };
             self.errors.push(AnnotationRank::Verdict, || Annotation {
@@ -284,6 +288,7 @@ mod tests {
     use super::*;
     use crate::ProcessFacts;
     use crate::ending::RunEnding;
+    use crate::page::terminal::PageScreen;
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateReport;
     use evalrs_test_runs as fixtures;
@@ -301,12 +306,17 @@ mod tests {
         }
     }
 
+    fn options(failures: Option<usize>) -> ReportOptions {
+        let screen = PageScreen { width: 80, cuts: false };
+        ReportOptions { screen, failures, details: false, against: false, rolls_up: false }
+    }
+
     fn code(code: u8) -> RunEnding {
         RunEnding { code, ..RunEnding::default() }
     }
 
     fn annotated(runs: &[(&Run, ReportOrigin, RunEnding)], failures: usize) -> String {
-        let mut all = Box::new(Annotations::new(Some(failures)));
+        let mut all = Box::new(Annotations::new(options(Some(failures))));
         for (run, origin, ending) in runs {
             run.written(|report, _| {
                 let facts = ProcessFacts { ending: ending.clone(), ..ProcessFacts::default() };
@@ -323,34 +333,35 @@ mod tests {
     fn hostile_texts_stay_texts() {
         let run = fixtures::hostile();
         insta::assert_snapshot!(annotated(&[(&run, origin(&["quality|x"]), code(3))], 10), @r"
-        ::error file=evals/suite.yaml,title=support-bot%3A undecided::quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)%0A2 grades could not be made, and the gate depends on them: run `evalrs run evals/suite.yaml` again: it asks only for what is missing
-        ::error file=evals/da%2Cta.jsonl,line=3,title=2 grades%3A could not be made::timeout: no answer%0A::warning:: (first: sample s1, grader quality|x)%0Arun `evalrs run evals/suite.yaml` again: it asks only for what is missing
+        ::error file=evals/suite.yaml,title=support-bot%3A undecided::quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)%0A2 grades could not be made, and the gate depends on them: rerun `evalrs run evals/suite.yaml`: it makes only the missing calls
+        ::error file=evals/da%2Cta.jsonl,line=3,title=2 grades%3A could not be made::timeout: no answer%0A::warning:: (first: sample s1, grader quality|x)%0Arerun `evalrs run evals/suite.yaml`: it makes only the missing calls
         ::warning file=evals/da%2Cta.jsonl,line=2,title=quality|x%3A s1 [m%3A1%2Cx] [trial 0]::score 0.250: </testcase> ]]>|%0A::error::@team `code` <img src=x>##[error]%250A
         ::warning file=evals/da%2Cta.jsonl,line=3,title=accuracy%3A s1 [m%3A1%2Cx] [trial 1]::score 0.000: expected `a`%0Afound `b`
         ::warning file=evals/da%2Cta.jsonl,line=5,title=accuracy%3A <s|2> [m%3A1%2Cx] [trial 1]::score 0.000: @everyone
         3 failures, 2 grades could not be made
         ");
         insta::assert_snapshot!(logged(&run), @r"
-        ### `support-bot`: undecided
+        ### undecided  `support-bot`: 2 samples, 4 results, 2 errors
 
         <code>quality&#124;x avg&#95;score &#62;&#61; 0&#46;8&#58; 0&#46;312 &#40;0&#46;312 to 0&#46;812 depending on missing grades&#41;</code>
 
-        2 samples, 4 results
+        | grader | passed | pass rate or mean [95 %] | errors |
+        |:--|--:|--:|--:|
+        | `accuracy` | 2/4 | 50.0% |  |
+        | <code>quality&#124;x</code> | 1/2 | 0.625 | 2 |
 
-        | grader | n | errors | mean ± stderr | 95 % interval | pass rate | 95 % interval | min | median | max |
-        |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | [0.013, 0.987] | 50.0% | [1.3, 98.7] | 0.000 | 0.500 | 1.000 |
-        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | [0.000, 1.000] | 50.0% | [1.3, 98.7] | 0.250 | 0.625 | 1.000 |
+        | 2 trials | pass@2 | pass^2 | flaky |
+        |:--|--:|--:|:--|
+        | `accuracy` | 1.000 | 0.000 | 2 of 2 |
 
-        95 % intervals: Clopper-Pearson, clustered Clopper-Pearson and Student t
+        | sample | `accuracy` | <code>quality&#124;x</code> |
+        |:--|:--|:--|
+        | `s1 [m:1,x]` | ✓✗ | 0.25 ! |
+        | <code>&#60;s&#124;2&#62; &#91;m&#58;1&#44;x&#93;</code> | ✓✗ | 1 ! |
 
-        `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
+        ✓ passed  ✗ failed  ! error
 
-        `accuracy` pass@k: 0.500 (k = 1), 1.000 (k = 2)
-
-        <code>accuracy&#44; 2 trials of 2 samples&#58; 2 flaky&#58; s1 &#91;m&#58;1&#44;x&#93; 1&#47;2&#44; &#60;s&#124;2&#62; &#91;m&#58;1&#44;x&#93; 1&#47;2&#59; variance of scores 0&#46;0000 between samples&#44; 0&#46;5000 within&#44; ICC&#40;1&#41; &#45;1&#46;00&#44; stderr 0&#46;3536</code>
-
-        `4 judgments: 1234 tokens in, 56 out, $0.0123`
+        - 4 judgments: 1234 tokens in, 56 out, $0.0123
         ");
     }
 
@@ -376,7 +387,7 @@ mod tests {
             let facts = ProcessFacts::default();
             let origin = ReportOrigin::default();
             let run = ReportedRun { report, facts: &facts, origin: &origin };
-            Annotations::new(None).add(&run, &mut ReportSink { out, page: None })
+            Annotations::new(options(None)).add(&run, &mut ReportSink { out, page: None })
         })
     }
 

@@ -2,13 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{enumerated, percent, score, score_or_dash};
 use evalrs_metrics::metric::{Metric, NativeMean};
 use evalrs_statistics::interval::{ConfidenceInterval, IntervalMethod};
-
-/// The title of a column of intervals.
-pub(crate) const TITLE: &str = "95 % interval";
 
 /// What is shown of a number, or a dash where there is none.
 pub fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
@@ -39,10 +35,29 @@ pub(crate) fn signed_range(interval: Option<(f64, f64)>, decimals: usize) -> Str
     or_dash(bounds, |bounds| bounds.join(" to "))
 }
 
+/// Whether the mean of a grader is its pass rate, and so is all that is known of both.
+pub(crate) fn is_pass_fail(metric: &Metric) -> bool {
+    metric.native.is_none()
+        && metric.avg_score_attempted == metric.accuracy
+        && metric.interval == metric.accuracy_interval
+}
+
+/// The fewest values of which an interval is shown: of less it says nothing.
+pub(crate) const FEWEST: usize = 5;
+
+/// The intervals of a grader's mean and of its pass rate, where there are enough grades.
+fn intervals_of(metric: &Metric) -> [Option<ConfidenceInterval>; 2] {
+    [metric.interval, metric.accuracy_interval]
+        .map(|found| found.filter(|_| metric.attempted >= FEWEST))
+}
+
 /// A mean and its interval: `0.625 [0.312, 0.861]`.
 pub(crate) fn mean_within(metric: &Metric) -> String {
     let mean = score_or_dash(metric.avg_score_attempted);
-    metric.interval.map_or_else(|| mean.clone(), |_| format!("{mean} {}", mean_interval(metric)))
+    let [interval, _] = intervals_of(metric);
+    let bounds =
+        |found: ConfidenceInterval| format!(" [{}, {}]", score(found.low), score(found.high));
+    mean + &interval.map_or_else(String::new, bounds)
 }
 
 /// A mean on the scale of its grader: `mean 3.42 [2.98, 3.86] on its scale of 1 to 5`.
@@ -53,25 +68,16 @@ pub(crate) fn native_mean(native: &NativeMean) -> String {
     format!("mean {mean:.2}{bounds} on its scale of {min} to {max}")
 }
 
-/// The interval of a mean: `[0.312, 0.861]`.
-pub(crate) fn mean_interval(metric: &Metric) -> String {
-    or_dash(metric.interval, |found| format!("[{}, {}]", score(found.low), score(found.high)))
-}
-
 /// A pass rate and its interval: `62.5% [31.2, 86.1]`.
 pub(crate) fn rate_within(metric: &Metric) -> String {
-    percent_within(metric.accuracy, metric.accuracy_interval)
+    let [_, interval] = intervals_of(metric);
+    percent_within(metric.accuracy, interval)
 }
 
 /// A share and its interval, in percent: `62.5% [31.2, 86.1]`.
 pub fn percent_within(share: Option<f64>, interval: Option<ConfidenceInterval>) -> String {
     let share = percent(share);
     interval.map_or_else(|| share.clone(), |_| format!("{share} {}", percent_interval(interval)))
-}
-
-/// The interval of a pass rate, in percent: `[31.2, 86.1]`.
-pub(crate) fn rate_interval(metric: &Metric) -> String {
-    percent_interval(metric.accuracy_interval)
 }
 
 /// The interval of a share, in percent: `[31.2, 86.1]`.
@@ -101,13 +107,9 @@ pub fn value_interval(interval: Option<ConfidenceInterval>) -> String {
     })
 }
 
-/// How the intervals of metrics of graders were made.
-pub(crate) fn methods(metrics: &OrderedMap<Metric>) -> Option<String> {
-    let intervals = metrics
-        .0
-        .iter()
-        .flat_map(|(_, metric)| [metric.interval, metric.accuracy_interval].into_iter().flatten());
-    methods_of(intervals)
+/// How the intervals that are shown of graders were made.
+pub(crate) fn methods<'m>(metrics: impl Iterator<Item = &'m Metric>) -> Option<String> {
+    methods_of(metrics.flat_map(intervals_of).flatten())
 }
 
 /// How intervals were made: `95 % intervals: Clopper-Pearson and Student t`; none where there is none.

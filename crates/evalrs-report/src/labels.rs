@@ -59,8 +59,10 @@ fn renamed<T>(map: OrderedMap<T>, labels: &OrderedMap<String>) -> OrderedMap<T> 
 #[cfg(test)]
 mod tests {
     use super::labelled;
-    use crate::markdown;
+    use crate::format::{ProcessFacts, ReportedRun};
     use crate::origin::ReportOrigin;
+    use crate::page::markdown::shown;
+    use crate::run_page::{ReportView, page};
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_test_runs as fixtures;
 
@@ -70,7 +72,11 @@ mod tests {
         run.summary.labels = OrderedMap(vec![("accuracy".to_owned(), "Is right".to_owned())]);
         let text = run.written(|report, out| {
             let origin = ReportOrigin::default();
-            let text = labelled(report, |report| markdown::page(report, &origin, 0));
+            let facts = ProcessFacts::default();
+            let text = labelled(report, |report| {
+                let run = ReportedRun { report, facts: &facts, origin: &origin };
+                shown(&page(&run, ReportView::default()))
+            });
             out.write_all(text.as_bytes())
         });
         assert!(text.contains("| `Is right` |") && !text.contains("`accuracy`"), "{text}");

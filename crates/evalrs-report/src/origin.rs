@@ -2,8 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use evalrs_base::ordered_map::OrderedMap;
+use evalrs_base::text::cut;
 use evalrs_metrics::gate::GateStatus;
+
+/// The columns of an input that stands for an id.
+const INPUT: usize = 24;
+
+/// The text that an input begins with.
+pub(crate) fn first_text(input: &Value) -> &str {
+    match input {
+        Value::String(text) => text,
+        Value::Array(items) => items.first().map_or("", first_text),
+        Value::Object(members) => members.get("content").map_or("", first_text),
+        _ => "",
+    }
+}
 
 /// Where the results of an evaluation came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,12 +45,22 @@ impl ReportOrigin {
         self.lines.get(at).filter(|line| **line > 0).map(|line| (file, *line))
     }
 
-    /// The id of the sample of result `at` for people: after the line of its row where it is made of its content, which says
-    /// nothing to them.
-    pub fn named(&self, at: usize, id: &str) -> String {
+    /// The id of the sample of result `at` for people: one that is made of its content says nothing to them, and stands behind the
+    /// line of its row, or behind the beginning of its input.
+    pub fn named(&self, at: usize, id: &str, input: &str) -> String {
+        match self.place(at, id, input) {
+            place if place == id => place,
+            place => format!("{place} ({id})"),
+        }
+    }
+
+    /// The same without such an id.
+    pub(crate) fn place(&self, at: usize, id: &str, input: &str) -> String {
         match self.lines.get(at) {
-            Some(line) if *line > 0 && is_of_content(id) => format!("line {line} ({id})"),
-            _ => id.to_owned(),
+            _ if !is_of_content(id) => id.to_owned(),
+            Some(line) if *line > 0 => format!("line {line}"),
+            _ if input.is_empty() => id.to_owned(),
+            _ => format!("“{}”", cut(input, INPUT)),
         }
     }
 
@@ -71,7 +97,9 @@ fn is_of_content(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ReportOrigin;
+    use serde_json::json;
+
+    use super::{ReportOrigin, first_text};
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateStatus;
 
@@ -95,17 +123,25 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_without_an_id_is_told_by_its_line() {
+    fn a_sample_without_an_id_is_known_by_its_line_or_its_input() {
         let origin = ReportOrigin { lines: vec![12, 0], ..ReportOrigin::default() };
-        for (at, id, expected) in [
-            (0, "9e408ad0c61f", "line 12 (9e408ad0c61f)"),
-            (0, "9e408ad0c61f-2", "line 12 (9e408ad0c61f-2)"),
-            (0, "q1", "q1"),
-            (0, "9e408ad0c61g", "9e408ad0c61g"),
-            (1, "9e408ad0c61f", "9e408ad0c61f"),
-            (2, "9e408ad0c61f", "9e408ad0c61f"),
+        for (at, id, input, expected) in [
+            (0, "9e408ad0c61f", "hi", "line 12 (9e408ad0c61f)"),
+            (0, "9e408ad0c61f-2", "hi", "line 12 (9e408ad0c61f-2)"),
+            (0, "q1", "hi", "q1"),
+            (0, "9e408ad0c61g", "hi", "9e408ad0c61g"),
+            (1, "9e408ad0c61f", "hi", "“hi” (9e408ad0c61f)"),
+            (2, "9e408ad0c61f", "", "9e408ad0c61f"),
         ] {
-            assert_eq!(origin.named(at, id), expected);
+            assert_eq!(origin.named(at, id, input), expected);
+        }
+        for (input, expected) in [
+            (json!("hi"), "hi"),
+            (json!([{"role": "user", "content": "hi"}, {"content": "ho"}]), "hi"),
+            (json!({"content": [{"type": "text"}]}), ""),
+            (json!(null), ""),
+        ] {
+            assert_eq!(first_text(&input), expected);
         }
     }
 

@@ -4,26 +4,13 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
+pub use super::page::terminal::{BAD, DOUBTFUL, FAINT, GOOD, TITLE};
 use super::verdict;
 use evalrs_base::text::table::{TableCell, lines, number, words};
-use evalrs_base::text::{cut, wrapped};
+use evalrs_base::text::wrapped;
 use evalrs_metrics::gate::{GateReport, GateStatus};
-
-/// What passed.
-pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What failed.
-pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What is an error or could not be decided.
-pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
-/// What names what stands below it.
-pub const TITLE: Style = Style::new().bold();
-/// What matters least.
-pub const FAINT: Style = Style::new().dimmed();
-
-/// The columns that the name of a suite or a roll-up may take.
-const NAME: usize = 32;
 
 /// The text in the style of what matters least.
 pub fn faint(text: &str) -> String {
@@ -70,17 +57,6 @@ pub fn error_cell(errors: usize) -> TableCell {
 /// A cell above a column of text.
 pub fn title(text: &str) -> TableCell {
     words(text).styled(TITLE)
-}
-
-/// What a gate says: its verdict before the name of what it decides on and how much that is, the finding, and its conditions.
-pub(crate) fn gate_lines(gate: &GateReport, name: &str, size: &str, width: usize) -> Vec<String> {
-    let style = status_style(gate);
-    let word = verdict::word(gate);
-    let mut lines = vec![format!("{style}{word}{style:#}  {}: {size}", cut(name, NAME))];
-    let finding = verdict::finding_within(gate, width);
-    lines.extend(Some(finding).filter(|finding| !finding.is_empty()));
-    push_conditions(&gate.conditions, 1, width, &mut lines);
-    lines
 }
 
 /// Adds a line for each condition, and for the conditions of each, `depth` steps to the right.

@@ -1,14 +1,15 @@
 //! What judgments used, by grader and judge model, and how every format says it.
 
+use super::page::{Text, quoted, text};
 use evalrs_base::price::Cost;
 use evalrs_base::text::count;
 use evalrs_metrics::results::Summary;
 use evalrs_metrics::results::usage::ModelUsage;
 use evalrs_model::outcome::{ActionTally, Usage};
 
-/// What all judgments of a run used, in one sentence, then grader by grader and model by model where there are
-/// several. Empty where nothing was judged.
-pub(crate) fn lines(summary: &Summary) -> Vec<String> {
+/// What all judgments of a run used, in one sentence; in detail also grader by grader and model by model. Empty where nothing was
+/// judged.
+pub(crate) fn lines(summary: &Summary, details: bool) -> Vec<Text> {
     let graders = &summary.usage.0;
     let all = summary.all_usage;
     if all.judgments == 0 {
@@ -16,11 +17,13 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     }
     let parts = graders.iter().flat_map(|(grader, usage)| {
         let models = usage.by_model.0.iter();
-        models.map(move |(model, usage)| format!("{grader} by {model}: {}", sentence(usage)))
+        models.map(move |(model, usage)| {
+            text![quoted(grader), " by ", quoted(model), ": ", sentence(usage)]
+        })
     });
-    let parts: Vec<String> = parts.collect();
-    let mut lines = vec![sentence(&all)];
-    if parts.len() > 1 {
+    let parts: Vec<Text> = parts.collect();
+    let mut lines = vec![sentence(&all).into()];
+    if parts.len() > 1 && details {
         lines.extend(parts);
     }
     lines
@@ -66,6 +69,7 @@ pub(crate) fn used(name: &str, usage: Usage) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::lines;
+    use crate::page::Text;
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
     use evalrs_metrics::results::usage::{GraderUsage, ModelUsage};
@@ -104,13 +108,13 @@ mod tests {
         };
         run.summary.usage = OrderedMap(vec![("quality".to_owned(), usage)]);
         assert_eq!(
-            lines(&run.summary),
+            lines(&run.summary, true).iter().map(Text::to_string).collect::<Vec<_>>(),
             [
                 "3 judgments: 130 tokens in, 5 out, $1.00 and 1 of unknown cost",
                 "quality by cheap: 2 judgments: 30 tokens in, 4 out, $1.00",
                 "quality by dear: 1 judgment: 100 tokens in, 1 out",
             ]
         );
-        assert!(lines(&fixtures::empty().summary).is_empty());
+        assert!(lines(&fixtures::empty().summary, true).is_empty());
     }
 }

@@ -1,5 +1,6 @@
 //! What the gate says, in one sentence. Every format for people uses these words.
 
+use super::page::{Block, Page, Text, TextRole, quoted, text};
 use evalrs_base::text::{columns, cut_words};
 use evalrs_metrics::gate::sign;
 use evalrs_metrics::gate::{GateLack, GateReport, GateStatus};
@@ -11,6 +12,35 @@ pub fn word(gate: &GateReport) -> &'static str {
         Some(GateStatus::Failed) => "failed",
         Some(GateStatus::Undecided) => "undecided",
         None => "no gate",
+    }
+}
+
+/// The same in its colour.
+pub(crate) fn status(gate: &GateReport) -> Text {
+    let role = match gate.status {
+        Some(GateStatus::Passed) => TextRole::Good,
+        Some(GateStatus::Failed) => TextRole::Bad,
+        Some(GateStatus::Undecided) => TextRole::Doubtful,
+        None => TextRole::Strong,
+    };
+    Text::of(word(gate), role)
+}
+
+/// Adds the finding of a gate below a heading, whole, and those of its conditions; nothing without a gate.
+pub(crate) fn gate_lines(gate: &GateReport, page: &mut Page) {
+    let finding = finding(gate);
+    if !finding.is_empty() {
+        page.join(Block::Paragraph(quoted(&finding)));
+    }
+    let mut conditions = Vec::new();
+    push_conditions(&gate.conditions, 1, &mut conditions);
+    page.join(Block::Lines(conditions));
+}
+
+fn push_conditions(conditions: &[GateReport], depth: usize, lines: &mut Vec<(usize, Text)>) {
+    for gate in conditions {
+        lines.push((depth, text![status(gate), "  ", quoted(&finding(gate))]));
+        push_conditions(&gate.conditions, depth + 1, lines);
     }
 }
 

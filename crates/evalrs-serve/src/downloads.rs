@@ -19,6 +19,7 @@ use super::answer::{AddressNames, ApiError, ErrorEnvelope};
 use super::served::{ServedWorkspace, beside};
 use crate::report_page::write_page;
 use evalrs_base::file_path::folder_of;
+use evalrs_report::page::terminal::PageScreen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::recorded::WholeRecord;
@@ -140,10 +141,17 @@ impl FileReport {
             past: &self.past,
             run: &self.run,
             root: folder_of(&self.home),
-            options: ReportOptions { width: WIDTH, failures: None, rolls_up: false },
+            options: ReportOptions {
+                screen: PageScreen { width: WIDTH, cuts: false },
+                failures: None,
+                details: false,
+                against: false,
+                rolls_up: false,
+            },
             suite: self.suite.clone(),
             labels: self.labels.clone(),
             cache_dir: self.cache_dir.clone(),
+            moved: None,
         };
         match format {
             Some(format) => report.write(format, out, &OsSystem),

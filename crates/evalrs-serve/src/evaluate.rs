@@ -177,6 +177,7 @@ fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
             err: &mut said,
             is_terminal: false,
             width: usize::MAX,
+            cuts: false,
             has_color: false,
             verbosity: 0,
         };

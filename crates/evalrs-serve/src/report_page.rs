@@ -39,6 +39,9 @@ fn write_cases(
     let problems = std::mem::take(&mut labels.problems);
     let mut details = RunDetails::read(system, run, &rows, problems);
     details.agreement = rows.agreement(&labels);
+    if let Some(moved) = &report.moved {
+        details.moved = serde_json::to_value(moved)?;
+    }
     let mut suite = suite_of(report, system);
     let shown = rows.rows.iter().map(|row| FileRow {
         row: rows.view(row, &labels),

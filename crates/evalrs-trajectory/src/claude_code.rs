@@ -57,6 +57,16 @@ pub fn is_session_line(value: &Value) -> bool {
     is_event(value) || value.get("type").is_some_and(Value::is_string) && is_beside()
 }
 
+/// Whether a file of JSON Lines is a session without messages: it has nothing but what is beside them, as the summary of another
+/// session.
+pub fn is_session_without_events(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+    let is_beside = |line: &str| {
+        serde_json::from_str(line).is_ok_and(|value| !is_event(&value) && is_session_line(&value))
+    };
+    lines.peek().is_some() && lines.all(is_beside)
+}
+
 /// Whether only Claude Code writes such an event. A chat message may have a type too.
 fn is_own(message: &Value) -> bool {
     !is_chat(message) && is_event(message)

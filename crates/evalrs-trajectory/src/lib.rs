@@ -40,7 +40,7 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
-pub use claude_code::is_session_line;
+pub use claude_code::{is_session_line, is_session_without_events};
 pub use format::TrajectoryFormat;
 pub use inspect::messages_of as inspect_messages;
 pub use openai::CallMarks;

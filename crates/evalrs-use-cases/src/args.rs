@@ -3,7 +3,8 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use evalrs_report::{FORMATS, ReportFormat};
+use evalrs_report::page::terminal::PageScreen;
+use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 
 /// Whose files a record has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -75,6 +76,7 @@ pub struct EvaluateArgs {
     #[arg(
         long,
         help_heading = "Labels and gates",
+        hide_short_help = true,
         conflicts_with_all = ["only_targets", "raw"]
     )]
     pub require_calibration: bool,
@@ -123,12 +125,39 @@ pub struct EvaluateArgs {
     /// `diff`, `report` and `history` do not find such a run.
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub no_record: bool,
+    /// Show every number of the report
+    #[arg(long, help_heading = "Output")]
+    pub details: bool,
+    /// Report what moved since RUN instead of the last run
+    ///
+    /// In Markdown, the report has this part only with this flag.
+    #[arg(
+        long,
+        value_name = "RUN",
+        help_heading = "Output",
+        hide_short_help = true,
+        conflicts_with = "no_record"
+    )]
+    pub against: Option<String>,
     /// Run an agent over prompts instead of a suite
     ///
     /// The prompts come from a file, else from standard input. The lines that the agent prints go to standard output, or
     /// to the file that -o names.
     #[arg(long, help_heading = "Without a suite", hide_short_help = true)]
     pub raw: bool,
+}
+
+impl EvaluateArgs {
+    /// How much a report shows.
+    pub(crate) fn report_options(&self, screen: PageScreen, rolls_up: bool) -> ReportOptions {
+        ReportOptions {
+            screen,
+            failures: self.failures,
+            details: self.details,
+            against: self.against.is_some(),
+            rolls_up,
+        }
+    }
 }
 
 /// Which part of a suite is evaluated.

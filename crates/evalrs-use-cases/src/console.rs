@@ -5,6 +5,7 @@ use std::io::{Sink, Write};
 
 use serde::Serialize;
 
+use evalrs_report::page::terminal::PageScreen;
 use evalrs_system::System;
 
 /// What a command works with.
@@ -19,6 +20,8 @@ pub struct Console<'a> {
     pub is_terminal: bool,
     /// The columns of the terminal.
     pub width: usize,
+    /// Whether results go to a terminal, on which long texts are cut.
+    pub cuts: bool,
     /// Whether output on a terminal has colour.
     pub has_color: bool,
     /// How much is shown of each request: 0 nothing, 1 a line, 2 the bodies too.
@@ -35,6 +38,7 @@ impl<'a> Console<'a> {
             err,
             is_terminal: false,
             width: usize::MAX,
+            cuts: false,
             has_color: false,
             verbosity: 0,
         }
@@ -42,6 +46,11 @@ impl<'a> Console<'a> {
 }
 
 impl Console<'_> {
+    /// What pages are written on.
+    pub fn screen(&self) -> PageScreen {
+        PageScreen { width: self.width, cuts: self.cuts }
+    }
+
     /// Writes a value as indented JSON.
     pub fn write_json(&mut self, value: &(impl Serialize + ?Sized)) -> std::io::Result<()> {
         writeln!(self.out, "{}", serde_json::to_string_pretty(value)?)

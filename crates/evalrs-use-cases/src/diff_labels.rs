@@ -93,7 +93,7 @@ impl LabelSource<'_> {
 }
 
 /// The labels of all cases, for each grader that has some.
-fn all_labels(session: &Session) -> DiffLabels {
+pub(super) fn all_labels(session: &Session) -> DiffLabels {
     let db = &session.db;
     let graders = session.graders().iter().filter(|grader| has_labels(db, **grader));
     let found = graders.map(|grader| {

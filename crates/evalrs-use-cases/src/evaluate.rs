@@ -16,10 +16,11 @@ use super::context::SuiteContext;
 use super::header::header;
 use super::holdout;
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use super::records::record;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
 use super::run_history::{HistoryEntry, Questions, remember};
-use super::run_record::{begin_record, remove_old_records, write_record};
+use super::run_record::{KeptRun, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::usage::{note_used, pack_store};
@@ -45,8 +46,9 @@ use evalrs_metrics::results::report::Report;
 use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::usage::target_lines;
-use evalrs_report::{Audience, ReportOptions, ReportedRun};
-use evalrs_store::record::{self, RunFacts};
+use evalrs_report::{Audience, ProcessFacts, ReportedRun};
+use evalrs_store::record::read::PastRun;
+use evalrs_store::record::{RunFacts, last_id, run_id as run_id_after};
 use evalrs_system::System;
 
 /// Who follows an evaluation, and may stop it.
@@ -88,8 +90,7 @@ pub fn evaluate_within(
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let rollup = args.rollup.as_ref().map(|path| RollupFile::read(path, &loaded, console));
     let rollup = rollup.transpose()?;
-    let options =
-        ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
+    let options = args.report_options(console.screen(), rollup.is_some());
     let mut reports = Reports::new(args.format, options, console.system);
     let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref(), used };
     let cache_dirs: BTreeSet<String> =
@@ -193,6 +194,7 @@ fn run_one(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let SuiteRun { args, watched, suite, surroundings } = *one;
+    let against = against(args, surroundings, session, console)?;
     let started = console.system.now();
     let clock = console.system.elapsed();
     let settings = settings(one, session, done.used);
@@ -245,13 +247,11 @@ fn run_one(
     .with_asked(&settled.asked);
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
-    let recorded = write_record(args, &ended, &questions, console.system);
+    let recorded = write_record(args, &ended, against.as_ref(), &questions, console.system);
     warn(&settled, console.err)?;
-    if recorded.is_ok() {
-        add_to_history(args, &ended, &questions, console)?;
-    }
+    add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned().flatten());
+    let shown = shown_facts(&facts, seconds, recorded.as_ref().ok());
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
@@ -262,6 +262,33 @@ fn run_one(
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
+}
+
+/// What is reported of the process, and of its record if that was written.
+fn shown_facts(facts: &RunFacts, seconds: f64, kept: Option<&KeptRun>) -> ProcessFacts {
+    let folder = kept.and_then(|kept| kept.folder.clone());
+    let moved = kept.and_then(|kept| kept.moved.clone());
+    ProcessFacts { moved, ..process_facts(facts, Some(seconds), folder) }
+}
+
+/// The run that the command line names to compare with.
+fn against(
+    args: &EvaluateArgs,
+    surroundings: &SuiteContext,
+    session: &Session,
+    console: &Console<'_>,
+) -> Result<Option<PastRun>, Error> {
+    let Some(run) = &args.against else { return Ok(None) };
+    let past = record(run, &surroundings.records(), console)?;
+    let suite = session.suite().map_or("", |suite| suite.name.as_str());
+    if past.header.suite != suite {
+        let other = sanitize(&past.header.suite);
+        return Err(Error::plain(
+            format!("`{}` is a run of `{other}`, not of `{}`", sanitize(run), sanitize(suite)),
+            "name a run of this suite",
+        ));
+    }
+    Ok(Some(past))
 }
 
 fn add_report(
@@ -305,8 +332,8 @@ fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String
     if let Some(watched) = one.watched {
         return watched.id.clone();
     }
-    let last = record::last_id(system, &one.surroundings.records());
-    record::run_id(started, last.as_deref())
+    let last = last_id(system, &one.surroundings.records());
+    run_id_after(started, last.as_deref())
 }
 
 /// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
@@ -314,9 +341,10 @@ fn add_to_history(
     args: &EvaluateArgs,
     ended: &HistoryEntry<'_, '_>,
     questions: &Questions,
+    has_record: bool,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    if args.frozen || args.no_record {
+    if args.frozen || args.no_record || !has_record {
         return Ok(());
     }
     remember(ended, questions, console.system).or_else(|error| {

@@ -15,7 +15,8 @@
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
 //! - [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of a run.
 //! - [`calibration`], [`holdout`], [`diff_labels`]: what people say, compared with judges.
-//! - [`rollup`], [`reports`], [`recorded_report`], [`records`], [`comparison`]: what is told of runs, now or later.
+//! - [`rollup`], [`reports`], [`recorded_report`], [`records`], [`comparison`], [`run_moves`]: what is reported of runs, now or
+//!   later.
 //!
 //! # Must not know
 //!
@@ -45,6 +46,7 @@ pub mod records;
 pub mod reports;
 pub mod rollup;
 pub mod run_history;
+pub mod run_moves;
 pub mod run_record;
 pub mod say;
 pub mod settling;

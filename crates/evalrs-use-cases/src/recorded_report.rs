@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::reports::{Reports, process_facts, report_origin};
 use evalrs_base::file_path::{folder_of, join};
-use evalrs_report::{ReportFormat, ReportOptions, ReportedRun};
+use evalrs_metrics::diff::since::RunMoves;
+use evalrs_report::{ProcessFacts, ReportFormat, ReportOptions, ReportedRun};
 use evalrs_store::record::RunFacts;
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::recorded::WholeRecord;
@@ -28,6 +29,8 @@ pub struct RecordedReport<'a> {
     pub labels: Option<String>,
     /// The folder of the store, if set.
     pub cache_dir: Option<String>,
+    /// What moved since a run that somebody named; else what moved since the one that the record names.
+    pub moved: Option<RunMoves>,
 }
 
 impl RecordedReport<'_> {
@@ -40,6 +43,8 @@ impl RecordedReport<'_> {
     ) -> std::io::Result<Vec<String>> {
         let run = self.run;
         let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
+        let moved = self.moved.clone().or(facts.moved);
+        let facts = ProcessFacts { moved, ..facts };
         let origin = report_origin(&run.facts.origin, format.audience, self.root, system);
         let (written, warnings) = run.report(system, |report| {
             let mut reports = Reports::new(format, self.options, system);

@@ -217,6 +217,7 @@ pub(crate) fn process_facts(
         seconds,
         ended: ended(&facts.finished),
         report,
+        moved: facts.moved.clone(),
         ending: RunEnding {
             code: facts.exit_code,
             out_of_budget: facts.out_of_budget,

@@ -3,15 +3,20 @@
 
 use super::args::{EvaluateArgs, RecordLayout};
 use super::context::SuiteContext;
+use super::diff_labels::all_labels;
 use super::header::header;
 use super::reports::write_letta;
 use super::run_history::{HistoryEntry, Questions};
+use super::run_moves::{LaterRun, moves_since};
 use crate::console::Console;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
+use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
 use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
+use evalrs_store::record::read::{PastRun, open};
+use evalrs_store::record::reference::base_of;
 use evalrs_store::record::{self, ResultsOrigin, RunFacts, WrittenResults};
 use evalrs_system::System;
 
@@ -26,25 +31,45 @@ pub(super) fn begin_record(
     record::write_header(system, &folder, &header(session))
 }
 
-/// Writes the record of a run, and prints its place, if it has one.
+/// The record of a run, once it is written.
+#[derive(Debug, Default)]
+pub(super) struct KeptRun {
+    /// Its folder, or the one that the command line names.
+    pub folder: Option<String>,
+    /// What moved since an earlier run.
+    pub moved: Option<RunMoves>,
+}
+
+/// Writes the record of a run. It reports what moved since the run `against`, else since the last one.
 pub(super) fn write_record(
     args: &EvaluateArgs,
     ended: &HistoryEntry<'_, '_>,
+    against: Option<&PastRun>,
     questions: &Questions,
     system: &dyn System,
-) -> std::io::Result<Option<String>> {
+) -> std::io::Result<KeptRun> {
     let HistoryEntry { surroundings, session, report, facts, .. } = *ended;
+    let home = surroundings.records();
+    let recorded = (!args.no_record)
+        .then(|| write_or_share_report(session, report, &home, &facts.id, system))
+        .transpose()?;
+    let folder = join(&record::runs_of(&home), &facts.id);
+    let moved = recorded.as_ref().and_then(|written| {
+        let past = open(system, &folder, &facts.id)?;
+        let before = against.cloned().or_else(|| base_of(system, &home, &past))?;
+        let agreement = &report.summary.label_agreement;
+        let now = LaterRun { past: &past, digest: Some(&written.digest), agreement };
+        moves_since(&before, now, || all_labels(session), system)
+    });
+    let facts = &RunFacts { moved: moved.clone(), ..facts.clone() };
     match (&args.output, args.layout) {
         (None, _) => {}
         (Some(output), RecordLayout::Evalrs) => record::write(system, output, report, facts)?,
         (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
     }
-    if args.no_record {
-        return Ok(args.output.clone());
-    }
-    let home = surroundings.records();
-    let folder = join(&record::runs_of(&home), &facts.id);
-    let written = write_or_share_report(session, report, &home, &facts.id, system)?;
+    let Some(written) = recorded else {
+        return Ok(KeptRun { folder: args.output.clone(), moved });
+    };
     let results = written.origin.map(|mut results| {
         if let Some(digest) = results.questions.take() {
             questions.know(digest);
@@ -54,7 +79,7 @@ pub(super) fn write_record(
     let results_digest = Some(written.digest);
     record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
-    Ok(Some(args.output.clone().unwrap_or(folder)))
+    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved })
 }
 
 /// What the results of a record were made of, if that is known, and their digest.

@@ -80,8 +80,8 @@ fn the_version_of_a_runtime_is_that_of_the_programs_folder_and_environment() {
     let ran = run_minor(&space, "0");
     assert_eq!(ran.code(), 2, "{}", ran.shown());
     let expected = format!(
-        "but the keys of its results hold python {major}.0, which is what its runtime answers to `--version`: name \
-         the runtime that is meant with `runtime: PATH`"
+        "but the keys of its results have python {major}.0, which its runtime reports for `--version`: name the \
+         right runtime with `runtime: PATH`"
     );
     let stderr = ran.stderr();
     assert!(stderr.contains(&expected), "{stderr}");

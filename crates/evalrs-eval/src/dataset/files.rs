@@ -16,6 +16,7 @@ use evalrs_base::compression::Compression;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::json_syntax::slip;
 use evalrs_model::spec::{DatasetFormat, DatasetSpec, SampleUnit};
+use evalrs_trajectory::is_session_without_events;
 
 /// A file of a dataset.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,12 @@ pub fn records<'a>(
         }
         (SampleUnit::Record, None, format) => {
             split::split(file.path, file.text, format.unwrap_or(DatasetFormat::Jsonl))?
+        }
+        // Claude Code keeps them among its sessions.
+        (SampleUnit::File, _, Some(DatasetFormat::Jsonl))
+            if is_session_without_events(file.text) =>
+        {
+            return Ok(Vec::new());
         }
         (SampleUnit::File | SampleUnit::Folder, _, format) => {
             whole = true;

@@ -186,13 +186,8 @@ mod tests {
     #[test]
     fn what_is_no_list_is_said_with_what_there_is() {
         for (text, records, message, help) in [
-            ("{\"a\": 1}", "b", "there is nothing at `b` in the file", "the file has `a`"),
-            (
-                "[1]",
-                "b",
-                "there is nothing at `b` in the file",
-                "a file that is one list does not need it",
-            ),
+            ("{\"a\": 1}", "b", "nothing at `b` in the file", "the file has `a`"),
+            ("[1]", "b", "nothing at `b` in the file", "a file that is one list does not need it"),
             ("{\"a\": 1}", "a", "`a` is a number", ""),
             ("{\"a\": ", "a", "bad JSON: the text ends inside a value", ""),
         ] {

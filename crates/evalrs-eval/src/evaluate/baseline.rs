@@ -265,7 +265,7 @@ mod tests {
             (
                 good.replace("\"format\":1", "\"format\":3"),
                 1,
-                "this is format 3, and not one of 1 to 2",
+                "this is format 3, not one of 1 to 2",
             ),
             (
                 good[..20].to_owned(),

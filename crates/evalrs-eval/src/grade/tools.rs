@@ -1,7 +1,7 @@
 //! Graders of the tools of a target: whether they were called as often as wanted with the wanted arguments, and whether
 //! they answered with errors.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use python_re::Regex;
 use schemars::JsonSchema;
@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::calls::arguments;
-use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, Subject, ToolGrader};
 use super::json::JsonMatch;
 use super::rationale::{explained, regex_failure, shorten};
+use super::verdict::Grade;
 use crate::options::{self, problem};
 use evalrs_base::json_syntax::as_text;
 use evalrs_model::spec::OptionProblem;
@@ -23,9 +24,12 @@ const SHOWN_NAMES: usize = 5;
 pub(super) const TOOL_CALLED: GraderInfo = GraderInfo {
     id: "tool_called",
     name: "Tool called",
-    description: "The target called a tool, or each of several, as often as required.",
+    description: "The target called a tool, or each of several, within a number of calls.",
     reads_trajectory: true,
-    ..GraderInfo::of::<ToolCalled>()
+    ..GraderInfo::new::<ToolCalled>(|config| {
+        let wanted = WantedCalls::new(options::read(config)?)?;
+        Ok(ToolGrader::new(wanted, WantedCalls::grade))
+    })
 };
 
 /// Options of `tool_called`.
@@ -38,15 +42,17 @@ struct ToolCalled {
     /// Several tools: each must have been called.
     #[schemars(length(min = 1))]
     names: Option<Vec<String>>,
-    /// Arguments a call must have to count; it may have more.
+    /// Arguments that a call must have to count; it may have more.
     args: Map<String, Value>,
+    /// Arguments whose text a Python pattern must match somewhere for a call to count.
+    patterns: BTreeMap<String, String>,
     /// The least number of calls; 1, or 0 if `max` is 0.
     min: Option<usize>,
     /// The greatest number of calls.
     max: Option<usize>,
 }
 
-impl GraderOptions for ToolCalled {
+impl ToolCalled {
     fn problems(&self) -> Vec<OptionProblem> {
         let mut problems = Vec::new();
         match (&self.name, &self.names) {
@@ -62,15 +68,55 @@ impl GraderOptions for ToolCalled {
         problems
     }
 
+    fn least(&self) -> usize {
+        self.min.unwrap_or(usize::from(self.max != Some(0)))
+    }
+}
+
+/// The options of `tool_called`, their patterns read.
+struct WantedCalls {
+    options: ToolCalled,
+    patterns: Vec<ArgumentPattern>,
+}
+
+/// A pattern for the text of an argument.
+struct ArgumentPattern {
+    argument: String,
+    written: String,
+    pattern: Regex,
+}
+
+impl WantedCalls {
+    fn new(options: ToolCalled) -> Result<Self, Vec<OptionProblem>> {
+        let mut problems = options.problems();
+        let mut patterns = Vec::new();
+        for (argument, written) in &options.patterns {
+            match Regex::new(written) {
+                Ok(pattern) => patterns.push(ArgumentPattern {
+                    argument: argument.clone(),
+                    written: written.clone(),
+                    pattern,
+                }),
+                Err(why) => {
+                    let message = format!("`{argument}` is not a valid pattern: {why}");
+                    problems.push(problem(&["patterns", argument], message));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(Self { options, patterns }) } else { Err(problems) }
+    }
+
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let calls: Vec<&ToolCall> =
             subject.trajectory.tool_calls(subject.include_subagents).collect();
-        let names = || self.name.iter().chain(self.names.iter().flatten());
-        let wrong = names().filter_map(|name| self.wrong(name, &calls));
-        let mut wrong = wrong.reduce(|all, next| format!("{all}; {next}"));
+        let ToolCalled { name, names, .. } = &self.options;
+        let names = || name.iter().chain(names.iter().flatten());
+        let wrong = names().filter_map(|name| self.wrong(name, &calls).transpose());
+        let wrong: Vec<String> = wrong.collect::<Result<_, Grade>>()?;
+        let mut wrong = (!wrong.is_empty()).then(|| wrong.join("; "));
         // The name may be misspelt.
         if let Some(wrong) = &mut wrong
-            && self.least() > 0
+            && self.options.least() > 0
             && !calls.is_empty()
             && names().any(|name| calls.iter().all(|call| call.name != *name))
         {
@@ -79,27 +125,22 @@ impl GraderOptions for ToolCalled {
         }
         Ok(explained("Tool called", wrong))
     }
-}
-
-impl ToolCalled {
-    fn least(&self) -> usize {
-        self.min.unwrap_or(usize::from(self.max != Some(0)))
-    }
 
     /// What is wrong with the calls of one tool among `calls`.
-    fn wrong(&self, name: &str, calls: &[&ToolCall]) -> Option<String> {
+    fn wrong(&self, name: &str, calls: &[&ToolCall]) -> Result<Option<String>, Grade> {
         let own: Vec<&ToolCall> = calls.iter().copied().filter(|call| call.name == name).collect();
         let differences: Vec<Option<String>> =
-            own.iter().map(|call| self.difference(call)).collect();
+            own.iter().map(|call| self.difference(call)).collect::<Result<_, Grade>>()?;
         let count = differences.iter().filter(|difference| difference.is_none()).count();
-        let is_few = count < self.least();
-        let limit = match self.max {
-            _ if is_few => format!("at least {}", self.least()),
+        let least = self.options.least();
+        let is_few = count < least;
+        let limit = match self.options.max {
+            _ if is_few => format!("at least {least}"),
             Some(max) if count > max => format!("at most {max}"),
-            _ => return None,
+            _ => return Ok(None),
         };
         let last_difference = differences.iter().rev().flatten().next();
-        Some(match last_difference.filter(|_| is_few) {
+        Ok(Some(match last_difference.filter(|_| is_few) {
             Some(difference) if count == 0 && own.len() == 1 => {
                 format!("`{name}` called once, with other arguments: {difference}")
             }
@@ -108,26 +149,61 @@ impl ToolCalled {
                 times(own.len()),
                 if count == 0 { "none".to_owned() } else { count.to_string() },
             ),
-            None => format!("`{name}` called {}, {limit} expected", times(count)),
-        })
+            None => {
+                let mut pairs = own.iter().zip(&differences).rev();
+                let last = pairs.find(|(_, difference)| difference.is_none());
+                let shown = last.and_then(|(call, _)| self.matched(call));
+                let when = if count == 1 { "" } else { "the last time " };
+                let shown = shown.map(|text| format!(", {when}with {text}"));
+                format!(
+                    "`{name}` called {}{}, {limit} expected",
+                    times(count),
+                    shown.unwrap_or_default()
+                )
+            }
+        }))
+    }
+
+    /// The first argument of a call that a pattern looks at: command `ls -l`.
+    fn matched(&self, call: &ToolCall) -> Option<String> {
+        let ArgumentPattern { argument, .. } = self.patterns.first()?;
+        let text = as_text(arguments(call)?.get(argument)?);
+        Some(format!("{argument} `{}`", shorten(&text)))
     }
 
     /// The first expected argument that a call does not have, and what it has: city `Rome`, expected `Paris`.
-    fn difference(&self, call: &ToolCall) -> Option<String> {
-        if self.args.is_empty() {
-            return None;
+    fn difference(&self, call: &ToolCall) -> Result<Option<String>, Grade> {
+        if self.options.args.is_empty() && self.patterns.is_empty() {
+            return Ok(None);
         }
-        let Some(found) = arguments(call) else { return Some("they are not JSON".to_owned()) };
+        let Some(found) = arguments(call) else { return Ok(Some("they are not JSON".to_owned())) };
         let how = JsonMatch { subset: true, ..JsonMatch::default() };
-        self.args.iter().find_map(|(key, expected)| {
-            let shown = |value: &Value| shorten(&as_text(value));
+        let shown = |value: &Value| shorten(&as_text(value));
+        for (key, expected) in &self.options.args {
             match found.get(key) {
-                None => Some(format!("{key} is missing, expected `{}`", shown(expected))),
-                Some(found) => how
-                    .difference(expected, found)
-                    .map(|_| format!("{key} `{}`, expected `{}`", shown(found), shown(expected))),
+                None => {
+                    return Ok(Some(format!("{key} is missing, expected `{}`", shown(expected))));
+                }
+                Some(found) if how.difference(expected, found).is_some() => {
+                    let texts = format!("{key} `{}`, expected `{}`", shown(found), shown(expected));
+                    return Ok(Some(texts));
+                }
+                Some(_) => {}
             }
-        })
+        }
+        for ArgumentPattern { argument, written, pattern } in &self.patterns {
+            let written = shorten(written);
+            let Some(found) = found.get(argument) else {
+                let text = format!("{argument} is missing, expected a match of `{written}`");
+                return Ok(Some(text));
+            };
+            if !pattern.is_match(&as_text(found)).map_err(|problem| regex_failure(&problem))? {
+                let text =
+                    format!("{argument} `{}`, which does not match `{written}`", shown(found));
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -167,7 +243,7 @@ pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoToolErrors {
-    /// A Python pattern: an answer in which it matches somewhere is an error too, whatever the recording says of the call.
+    /// A Python pattern: an answer of a tool that it matches somewhere is an error too, even if the record marks none.
     #[serde(default)]
     pattern: Option<String>,
 }

@@ -338,9 +338,9 @@ mod tests {
             (r#"{"reply": {"text": "Paris"}, "cost": 0.5}"#.to_owned(), Ok("Paris")),
             (format!("{step}\n{{\"reply\": {{\"text\": 4}}}}"), Ok("4")),
             ("{\"reply\": {\"text\": \"Paris\"}}\n{\"usage\": {\"a\": 1}}".to_owned(), Ok("Paris")),
-            (format!("{step}\n{{\"a\": 1}}"), Err("nothing stands at `answer`: {\"a\"")),
+            (format!("{step}\n{{\"a\": 1}}"), Err("nothing at `answer`: {\"a\"")),
             (format!("{step}\n{{\"error\": \"no\"}}"), Err("no")),
-            (r#"{"reply": "Paris"}"#.to_owned(), Err("nothing stands at `answer`: {\"reply\"")),
+            (r#"{"reply": "Paris"}"#.to_owned(), Err("nothing at `answer`: {\"reply\"")),
             ("Paris".to_owned(), Err("it is not JSON, in which `answer` would be: Paris")),
             (r#"{"error": "no"}"#.to_owned(), Err("no")),
         ] {
@@ -362,11 +362,11 @@ mod tests {
             (json!({}), "`trajectory`"),
             (
                 json!({"answer": "Paris"}),
-                ", only `answer`: call the answer `output`, or say where it is (`answer: $.answer`)",
+                ", only `answer`: name the answer `output`, or set its path (`answer: $.answer`)",
             ),
             (
                 json!({"a": 1, "b": 2}),
-                ", only `a`, `b`: call the answer `output`, or say where it is (`answer: $.a`)",
+                ", only `a`, `b`: name the answer `output`, or set its path (`answer: $.a`)",
             ),
         ] {
             let Err(NoAnswer::Unreadable(why)) = TargetAnswer::given(given) else { panic!() };

@@ -262,8 +262,8 @@ mod tests {
             let expected = expected.map(|shown| {
                 let (ran, held) = shown.split_once(" python ").unwrap();
                 format!(
-                    "`g.py:grade` runs in {ran}, but the keys of its results hold python {held}, which is what its \
-                     runtime answers to `--version`: name the runtime that is meant with `runtime: PATH`"
+                    "`g.py:grade` runs in {ran}, but the keys of its results have python {held}, which its runtime \
+                     reports for `--version`: name the right runtime with `runtime: PATH`"
                 )
             });
             assert_eq!(loaded.other_version(&start), expected, "{keyed} {ran}");

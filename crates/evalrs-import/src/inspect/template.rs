@@ -145,6 +145,6 @@ mod tests {
         other[0].0 = "nothing of it".to_owned();
         let parts = other[0].1.map(str::to_owned);
         let sent = [SentPrompt { text: other[0].0.clone(), parts }];
-        assert!(template(&sent).unwrap_err().contains("does not hold"));
+        assert!(template(&sent).unwrap_err().contains("do not show"));
     }
 }

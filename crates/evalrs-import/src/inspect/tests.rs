@@ -82,8 +82,8 @@ fn samples_are_rows_and_scorers_are_graders() {
         told[0].starts_with("l.json:1 the scorer `own` of `own`: evalrs has no such scorer"),
         "{told:?}"
     );
-    assert!(told[1].contains("its numbers lie between 7 and 7"), "{told:?}");
-    assert_eq!(notes, ["The log `l.json` says of `match`: accuracy 0.5."]);
+    assert!(told[1].contains("its numbers are between 7 and 7"), "{told:?}");
+    assert_eq!(notes, ["The log `l.json` reports for `match`: accuracy 0.5."]);
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn an_archive_holds_the_same_as_json() {
         assert_eq!(suite.suite["graders"]["includes"]["config"], json!({"case_sensitive": true}));
     }
     let cut = zip(&[("header.json", header.to_string())]);
-    assert_eq!(imported("l.eval", &cut).unwrap_err(), "there is no sample in `l.eval`");
+    assert_eq!(imported("l.eval", &cut).unwrap_err(), "no sample in `l.eval`");
     for (bytes, why) in [
-        (&cut[..cut.len() / 2], "it is no zip archive, or damaged"),
-        (b"PK", "it is no zip archive, or damaged"),
-        (b"", "it is no zip archive, or damaged"),
+        (&cut[..cut.len() / 2], "it is not a zip archive"),
+        (b"PK", "it is not a zip archive"),
+        (b"", "it is not a zip archive"),
     ] {
         assert!(imported("l.eval", bytes).unwrap_err().contains(why));
     }
@@ -132,7 +132,7 @@ fn broken_logs_are_errors_or_told() {
     );
     assert_eq!(
         imported("l.json", log(&[], json!([])).to_string()).unwrap_err(),
-        "there is no sample in `l.json`"
+        "no sample in `l.json`"
     );
     let mut none = log(&[], json!([]));
     none["samples"] = json!("x");

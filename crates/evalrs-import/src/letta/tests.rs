@@ -171,8 +171,8 @@ fn results_are_rows_with_their_scores() {
         told(&imported),
         [
             "d/results.jsonl:2 an earlier result of the sample `0`: the file has it twice; the last is used",
-            "d the grader `own`: its program is not among the results: name it in a suite, with `--cached` and this directory; its scores are taken over",
-            "d the gate: write it over what is repeated (`NAME_recorded`) or graded anew: it was `{\"metric_key\":\"acc\",\"op\":\"gte\",\"value\":1}`",
+            "d the grader `own`: its program is not among the results: name it in a suite, with `--cached` and this directory; its scores are imported",
+            "d the gate: write it over repeated (`NAME_recorded`) or new grades: it was `{\"metric_key\":\"acc\",\"op\":\"gte\",\"value\":1}`",
         ]
     );
     assert_eq!(imported.notes.len(), 4, "{:?}", imported.notes);

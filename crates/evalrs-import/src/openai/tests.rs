@@ -101,7 +101,7 @@ fn what_does_not_map_says_why() {
         ),
         (
             json!({"type": "string_check", "name": "n", "input": "{{sample.output_text}}", "operation": "near", "reference": "x"}),
-            "no operation `near`",
+            "unknown operation `near`",
         ),
         (
             json!({"type": "score_model", "name": "n", "model": "m", "input": "{{sample.output_json.x}}"}),

@@ -9,6 +9,7 @@ pub mod declared;
 pub mod moved;
 pub mod settings;
 pub mod side;
+pub mod since;
 
 use std::collections::{HashMap, HashSet};
 

@@ -9,6 +9,7 @@ mod words;
 
 pub use markdown::write as write_markdown;
 pub use text::write;
+pub(crate) use words::word as movement_name;
 
 #[cfg(test)]
 mod agreement_tests;

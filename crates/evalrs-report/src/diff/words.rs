@@ -138,7 +138,7 @@ pub(super) fn tally(diff: &Diff) -> String {
     format!("{} moved: {}", count(total, "verdict"), parts.join(", "))
 }
 
-pub(super) fn word(movement: Movement) -> &'static str {
+pub(crate) fn word(movement: Movement) -> &'static str {
     match movement {
         Movement::Broken => "broken",
         Movement::Errored => "errored",

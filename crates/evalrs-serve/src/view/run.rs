@@ -84,6 +84,9 @@ pub(crate) struct RunDetails {
     /// `summary.json`.
     #[schema(value_type = Option<Object>)]
     summary: Value,
+    /// What moved since an earlier run, as `run.json` has it.
+    #[schema(value_type = Option<Object>)]
+    pub moved: Value,
     /// What went wrong on the way.
     warnings: Vec<String>,
     /// Its graders, in their order.
@@ -139,6 +142,7 @@ struct Facts {
     session: Option<SessionActions>,
     spent: Map<String, Value>,
     target: Option<Map<String, Value>>,
+    moved: Value,
     warnings: Vec<String>,
 }
 
@@ -267,6 +271,7 @@ impl RunDetails {
             labels_fixed: None,
             previous: None,
             next: None,
+            moved: object_or_null(&facts.moved),
             header,
             summary,
             warnings,

@@ -100,6 +100,24 @@ export function promptList(graders, longText) {
   return graders.filter((one) => one.prompt).map((one) => folded(['Rubric of ', foreign(one.name)], () => longText(one.prompt)))
 }
 
+/** How verdicts can have moved, what is best first. */
+const MOVES = ['fixed', 'broken', 'errored', 'answered', 'lowered', 'raised']
+
+/** What moved since an earlier run: how many verdicts, agreement with labels, and the names of the first, folded. */
+export function movedSince(moved) {
+  if (!moved?.since) return null
+  const counts = MOVES.filter((kind) => moved[kind] > 0).map((kind) => `${counted(moved[kind])} ${kind}`)
+  const agreement = Object.entries(moved.agreement ?? {}).filter(([, one]) => Number.isFinite(one?.before) && Number.isFinite(one?.now)).map(([grader, { before, now }]) => [
+    'agreement of ', foreign(grader), ` ${now < before ? '' : '+'}${((now - before) * 100).toFixed(1)} points`])
+  const others = [moved.new > 0 && counted(moved.new, 'new result'), moved.gone > 0 && counted(moved.gone, 'removed result')].filter(Boolean)
+  const parts = [...counts, ...agreement, ...others].map((part, at) => [at > 0 && ', ', part])
+  const sentence = element('p', { class: 'since' }, 'Since ', foreign(moved.since), ': ', parts.length ? parts : 'nothing moved')
+  const score = (value) => (typeof value === 'number' ? decimal(value) : 'error')
+  const verdicts = Array.isArray(moved.verdicts) ? moved.verdicts.filter((one) => one?.sample_id) : []
+  return [sentence, verdicts.length > 0 && folded(`First verdicts that moved (${verdicts.length})`, () => table('Verdicts that moved', ['Case', 'Grader', 'Movement', '#Before', '#Now'],
+    verdicts.map((one) => [foreign([one.sample_id, one.model, one.trial > 0 && `trial ${one.trial}`].filter(Boolean).join(' · ')), foreign(one.grader), one.movement, figures(score(one.before)), figures(score(one.now))])))]
+}
+
 /** Links to the files of a run, to what went before it and what came after. */
 export function runLinks(run, source) {
   const link = (path, text, query) => element('a', { href: reference(path, query) }, text)

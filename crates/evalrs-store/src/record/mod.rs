@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
+use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::ReportHeader;
 use evalrs_metrics::results::report::{Report, write_lines};
 use evalrs_metrics::results::usage::ModelUsage;
@@ -93,6 +94,9 @@ pub struct RunFacts {
     pub asked: Vec<String>,
     /// How many keys were executed.
     pub asked_count: usize,
+    /// What moved since an earlier run; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<RunMoves>,
     /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`; absent where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
@@ -303,6 +307,16 @@ pub fn last_named(system: &dyn System, home: &str) -> Option<String> {
 /// The id of the last run recorded under `home`: ids sort by time.
 pub fn last_id(system: &dyn System, home: &str) -> Option<String> {
     system.list(&runs_of(home))?.pop()
+}
+
+/// The digest of the results of the record in `folder`, as they were written.
+pub fn results_digest(system: &dyn System, folder: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct OfResults {
+        results_digest: Option<String>,
+    }
+    let run: OfResults = read::read_json(system, &join(folder, "run.json"))?;
+    run.results_digest
 }
 
 /// Whether the run in `folder` left judgments unasked: `--frozen`, a budget or an interrupt.

@@ -3,7 +3,8 @@
 //! A record of a hundred thousand results is read a line at a time, and of each only what is compared is kept. What
 //! cannot be read is passed over and counted.
 
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -73,11 +74,67 @@ pub fn read_side(
     }
 }
 
-fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
+/// Both sides of a comparison without the lines of results that are in both, and are equal.
+#[derive(Debug)]
+pub struct ChangedSides {
+    /// The first and the second.
+    pub sides: [DiffSide; 2],
+    /// The places of the second's cases among all of its results.
+    pub places: HashMap<CaseName, usize>,
+}
+
+/// Reads them: of a run in which little changed little is read closely. None where one of them has no results.
+pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<ChangedSides> {
+    let has_results = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).is_ok();
+    if !pasts.into_iter().all(has_results) {
+        return None;
+    }
+    let [before, now] = pasts.map(|past| line_digests(system, past));
+    let side = |past: &PastRun, other: &HashSet<u64>| {
+        let next = Cell::new(0);
+        let changed = RefCell::new(Vec::new());
+        let is_wanted = |line: &[u8]| {
+            let at = next.replace(next.get() + 1);
+            let is_changed = !other.contains(&digest_of(line));
+            changed.borrow_mut().extend(is_changed.then_some(at));
+            is_changed
+        };
+        let found = read_cases(system, past, &is_wanted);
+        let CaseResults { graders, read: cases, .. } = found.cases;
+        let side = DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() };
+        // Where a line could not be read, nobody knows which case is whose.
+        let is_whole = found.broken + found.again == 0;
+        (side, if is_whole { changed.into_inner() } else { Vec::new() })
+    };
+    let (old, _) = side(pasts[0], &now);
+    let (new, lines) = side(pasts[1], &before);
+    let places = new.cases.iter().map(|case| case.name.clone()).zip(lines).collect();
+    Some(ChangedSides { sides: [old, new], places })
+}
+
+/// The digests of the lines of a run's results.
+fn line_digests(system: &dyn System, past: &PastRun) -> HashSet<u64> {
+    let found = RefCell::new(HashSet::new());
+    let note = |line: &[u8]| {
+        found.borrow_mut().insert(digest_of(line));
+        false
+    };
+    past.each_line_that(system, &note, &mut |_| ());
+    found.into_inner()
+}
+
+/// The cases of a run, and how many lines could not be read or were there before.
+struct ReadCases {
+    cases: CaseResults,
+    broken: usize,
+    again: usize,
+}
+
+fn read_cases(system: &dyn System, past: &PastRun, is_wanted: &dyn Fn(&[u8]) -> bool) -> ReadCases {
     let graders = past.header.graders().map(|(name, _)| name.to_owned());
     let mut cases = CaseResults::new(graders.collect());
     let mut again = 0;
-    let broken = past.each_line(system, &mut |line| {
+    let broken = past.each_line_that(system, is_wanted, &mut |line| {
         let name = CaseName {
             sample_id: line.sample_id.clone(),
             model: line.model.clone(),
@@ -88,7 +145,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         // The first line of a case stands, whatever a broken file says after it.
         for (grader, grade) in line.grades.iter().filter(|_| is_new) {
             if let Some(grade) = side_grade(grade) {
-                let answer = line.submission_of(grader).map(answer_digest);
+                let answer = line.submission_of(grader).map(|text| digest_of(text.as_bytes()));
                 cases.add(&name, grader, SideGrade { answer, ..grade });
             }
         }
@@ -97,6 +154,11 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         }
         cases.touch(name);
     });
+    ReadCases { cases, broken, again }
+}
+
+fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
+    let ReadCases { cases, broken, again } = read_cases(system, past, &|_| true);
     let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf =
         read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
@@ -251,9 +313,9 @@ fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
     })
 }
 
-/// Enough of a digest to tell the answers of one case apart.
-fn answer_digest(text: &str) -> u64 {
-    let digest = blake3::hash(text.as_bytes());
+/// Enough of a digest to tell the answers of one case apart, or the lines of two files.
+fn digest_of(text: &[u8]) -> u64 {
+    let digest = blake3::hash(text);
     digest.as_bytes().iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
 }
 
@@ -297,10 +359,10 @@ impl CaseResults {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadSide, SideError, add_rationales, read_side};
+    use super::{ReadSide, SideError, add_rationales, read_changed_sides, read_side};
     use crate::record::read::{PastRun, open};
     use crate::record::reference::SaveAt;
-    use evalrs_metrics::diff::{Diff, DiffLabels, compare};
+    use evalrs_metrics::diff::{Diff, DiffLabels, DiffSide, compare};
     use evalrs_system::memory::MemorySystem;
 
     const HEADER: &str = r#"{"format": 1, "suite": "s", "evalrs": "0.1.0", "inputs": {"a": "1"},
@@ -427,6 +489,43 @@ mod tests {
             ]
         );
         assert!(!found.side.name.complete && found.side.gate.status.is_none());
+    }
+
+    #[test]
+    fn only_lines_that_differ_are_compared() {
+        let before = [line("a", 1.0, 1), line("b", 1.0, 2), line("c", 0.0, 3)].join("\n");
+        let now = [line("new", 1.0, 4), line("a", 1.0, 1), line("b", 0.0, 5)].join("\n");
+        let system = MemorySystem::with(&[
+            ("r/header.json", HEADER),
+            ("r/results.jsonl", &before),
+            ("q/header.json", HEADER),
+            ("q/results.jsonl", &now),
+        ]);
+        let [old, new] = ["r", "q"].map(|folder| open(&system, folder, folder).unwrap());
+        let found = read_changed_sides(&system, [&old, &new]).unwrap();
+        let named = |side: &DiffSide| {
+            let names = side.cases.iter().map(|case| case.name.sample_id.clone());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(found.sides.each_ref().map(named), ["b c", "new b"]);
+        let mut places: Vec<_> =
+            found.places.iter().map(|(name, at)| (name.sample_id.as_str(), *at)).collect();
+        places.sort_unstable();
+        assert_eq!(places, [("b", 2), ("new", 0)]);
+        let [whole, part] = [
+            compare(
+                &read_side(&system, &old, None).unwrap().side,
+                &read_side(&system, &new, None).unwrap().side,
+                None,
+                &DiffLabels::default(),
+            ),
+            compare(&found.sides[0], &found.sides[1], None, &DiffLabels::default()),
+        ];
+        assert_eq!(part.moved, whole.moved);
+        assert_eq!(part.cases.only_now, whole.cases.only_now);
+        assert_eq!(part.cases.only_before, whole.cases.only_before);
+        system.remove("q/results.jsonl");
+        assert!(read_changed_sides(&system, [&old, &new]).is_none());
     }
 
     fn with_rationales(system: &MemorySystem, saves: [Option<SaveAt>; 2]) -> Diff {

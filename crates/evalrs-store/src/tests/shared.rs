@@ -120,7 +120,7 @@ fn a_line_that_is_damaged_costs_those_that_share_with_it_their_ingredients_only(
     assert!(problems.iter().any(|problem| problem.contains(":2` is whole, but")), "{problems:?}");
     // A sweep keeps what there is and names it, and then nothing is wrong any more.
     let problems = pack(dir.path()).problems;
-    let named = problems.iter().filter(|problem| problem.contains("without what its key"));
+    let named = problems.iter().filter(|problem| problem.contains("without the ingredients"));
     assert_eq!(named.count(), 5, "{problems:?}");
     assert_eq!(found(dir.path(), &entries), expected);
     assert_eq!(verify(dir.path()).problems, [] as [String; 0]);

@@ -72,7 +72,7 @@ pub(super) fn counts(counts: &MovementCounts) -> String {
         (counts.lowered, "lowered", "lowered"),
         (counts.new, "new", "new"),
         (counts.unchanged, "unchanged", "unchanged"),
-        (counts.pending, "not known yet", "not known yet"),
+        (counts.pending, "pending", "pending"),
         (counts.not_applicable, "not applicable", "not applicable"),
     ];
     let some = all.into_iter().filter(|(number, ..)| *number > 0);

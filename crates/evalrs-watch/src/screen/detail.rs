@@ -250,7 +250,7 @@ impl DetailPage {
             ]));
         }
         if ingredients.iter().any(|row| row.is_new) {
-            self.lines.push(Line::styled("* another verdict than before", theme.faint()));
+            self.lines.push(Line::styled("* changed", theme.faint()));
         }
         if !is_whole && !ingredients.is_empty() {
             let all = format!("  {}: v shows all", count(ingredients.len(), "ingredient"));

@@ -84,7 +84,7 @@ fn rows_take_the_recordings_of_their_own_trial_and_model() {
         said,
         [
             "1 sample has no trajectory in `t.jsonl` and cannot be graded: `s` (model `o`)",
-            "1 trajectory belongs to no sample of `data.jsonl`"
+            "1 trajectory belongs to none of the samples of `data.jsonl`"
         ]
     );
     let none = check(&models[..1], "s//n", "null");

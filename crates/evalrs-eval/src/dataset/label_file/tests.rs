@@ -186,7 +186,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
       |
       = help: its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; for other names, set `labels: {path: …, fields: {label: NAME}}` in the suite
 
-    error: the file of labels is one JSON array, not one object a line
+    error: the file of labels is one JSON array, not one object per line
      --> l.jsonl:1:1
       |
     1 | [{"id": 1, "label": 1}]
@@ -277,8 +277,8 @@ fn several_people_give_one_label() {
         told.collect::<Vec<_>>(),
         [
             "`d` has another label on line 10",
-            "one person gave `e` a score, another says on line 12 whether it passes",
-            "1 tie: as many people say that the answer passes as that it fails, which counts as no label",
+            "one reviewer gave `e` a score, another a pass or fail on line 12",
+            "1 tie: as many reviewers pass the answer as fail it, so it has no label",
         ]
     );
 }
@@ -367,12 +367,7 @@ fn several_people_may_stand_in_one_line() {
     let csv = "idx,first,second,by.third\n0,1,1,2\n1,2,,2\n2,1,2,\n";
     let found = read("l.json", json, &scales(), &columns);
     let told: Vec<&str> = found.problems.iter().map(|problem| problem.message.as_str()).collect();
-    assert_eq!(
-        told,
-        [
-            "1 tie: as many people say that the answer passes as that it fails, which counts as no label"
-        ]
-    );
+    assert_eq!(told, ["1 tie: as many reviewers pass the answer as fail it, so it has no label"]);
     let label = |id: &str| joined(&found, id);
     assert_eq!(
         ["0", "1", "2"].map(label),

@@ -108,6 +108,34 @@ fn calls_are_counted() {
 }
 
 #[test]
+fn calls_are_counted_by_patterns_of_their_arguments() {
+    let made = made_calls();
+    for (config, expected) in [
+        (
+            json!({"name": "search", "patterns": {"q": "^[xz]$"}, "max": 0}),
+            "False (`search` called once, with q `x`, at most 0 expected)",
+        ),
+        (
+            json!({"name": "search", "patterns": {"q": "x|y"}, "max": 1}),
+            "False (`search` called 2 times, the last time with q `y`, at most 1 expected)",
+        ),
+        (json!({"name": "search", "patterns": {"q": "z"}, "max": 0}), "True"),
+        (json!({"name": "search", "args": {"q": "x"}, "patterns": {"limit": "^5$"}}), "True"),
+        (
+            json!({"name": "search", "patterns": {"q": "z"}}),
+            "False (`search` called 2 times, none of them with the expected arguments, at least 1 expected; the last other: q `y`, which does not match `z`)",
+        ),
+        (
+            json!({"name": "book", "patterns": {"title": "z"}}),
+            "False (`book` called once, with other arguments: title is missing, expected a match of `z`)",
+        ),
+    ] {
+        let grade = grade_calls("tool_called", &config, &made, None);
+        assert_eq!(grade.rationale, format!("Tool called: {expected}"), "{config}");
+    }
+}
+
+#[test]
 fn answers_that_look_like_errors_are_some_where_the_suite_says_so() {
     let said = |output: &str| {
         let answer = ToolReturn {

@@ -31,7 +31,7 @@ fn problems_with_options_are_all_found() {
         (
             "exact_matc",
             json!({}),
-            vec![" there is no grader `exact_matc` (did you mean `exact_match`?)"],
+            vec![" unknown grader `exact_matc` (did you mean `exact_match`?)"],
         ),
         ("exact_match", json!({"x": 1}), vec!["x unknown option `x` (the options are `value`)"]),
         (
@@ -104,6 +104,19 @@ fn problems_with_options_of_call_graders_are_all_found() {
             vec![
                 "max `max` must not be less than `min` ()",
                 "names `name` and `names` exclude each other ()",
+            ],
+        ),
+        (
+            "tool_called",
+            json!({"name": "a", "patterns": {"b": "(", "c": 1}}),
+            vec!["patterns.c `c` must be text ()"],
+        ),
+        (
+            "tool_called",
+            json!({"patterns": {"b": "("}}),
+            vec![
+                " the option `name` is missing ()",
+                "patterns.b `b` is not a valid pattern: the group is not closed at position 0 ()",
             ],
         ),
         (

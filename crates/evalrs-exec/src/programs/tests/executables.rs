@@ -112,7 +112,7 @@ fn what_cannot_be_started_says_what_helps() {
             "#!/bin/sh\r\n",
             0o755,
             "unloadable: `grade.sh` cannot be started: its first line names `/bin/sh`, which ends with a carriage return, \
-             which is not there",
+             which does not exist",
         ),
         (
             "#!/usr/bin/env no-such-program\n",

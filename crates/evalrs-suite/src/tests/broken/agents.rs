@@ -31,7 +31,7 @@ fn what_is_said_of_an_agent_is_checked() {
         ),
         (
             "    agent_file: judge.af\n    provider: openai\n",
-            &["suite.yaml:8:5 a judge with an `agent_file` is of the provider `letta`"],
+            &["suite.yaml:8:5 a judge with an `agent_file` has the provider `letta`"],
         ),
         (
             "    provider: letta\n",
@@ -49,7 +49,10 @@ fn what_is_said_of_an_agent_is_checked() {
             "    agent_file: judge.af\n    compare_to: reference\n",
             &["suite.yaml:8:5 a judge that is an agent cannot compare: its tool takes a score"],
         ),
-        ("    keep_agents: true\n", &["suite.yaml:7:5 `keep_agents` is of judges that are agents"]),
+        (
+            "    keep_agents: true\n",
+            &["suite.yaml:7:5 `keep_agents` is a setting of judges that are agents"],
+        ),
         (
             "    panel: [{agent_file: judge.af}, {agent_file: judge.af}]\n",
             &["suite.yaml:7:37 this judge is in the panel already: one judgment would count twice"],

@@ -99,8 +99,8 @@ fn what_is_said_of_a_command_is_checked() {
         (
             "    version: '2'\n    retries: 3\n",
             &[
-                "suite.yaml:7:5 `version` is of judges that are commands (name a command that judges with `command: [PROGRAM, ARGUMENT]`)",
-                "suite.yaml:8:5 `retries` is of judges that are commands (name a command that judges with `command: [PROGRAM, ARGUMENT]`)",
+                "suite.yaml:7:5 `version` is a setting of judges that are commands (name a command that judges with `command: [PROGRAM, ARGUMENT]`)",
+                "suite.yaml:8:5 `retries` is a setting of judges that are commands (name a command that judges with `command: [PROGRAM, ARGUMENT]`)",
             ],
         ),
         (

@@ -175,7 +175,7 @@ fn rubrics_are_checked() {
        |                  ^^^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    judge_tool_name: a\n"), @r###"
-    error: `judge_tool_name` is of judges that are agents
+    error: `judge_tool_name` is a setting of judges that are agents
      --> suite.yaml:7:5
       |
     7 |     judge_tool_name: a
@@ -331,7 +331,7 @@ fn a_judge_without_a_threshold_is_warned_of_where_its_passes_are_used() {
         ("", weighted, Some("the gate counts passes")),
         ("", logical, Some("the gate counts passes")),
         ("    scale: {min: 1, max: 5}\n", accuracy, Some("the gate counts passes")),
-        ("    confirm_fails: 1\n", "", Some("`confirm_fails` asks again")),
+        ("    confirm_fails: 1\n", "", Some("`confirm_fails` judges everything else again")),
         ("", "num_runs: 2\n", Some("the passes of several runs are counted")),
         ("    pass_threshold: 1.0\n", accuracy, None),
         ("    compare_to: old\n", accuracy, None),
@@ -342,7 +342,8 @@ fn a_judge_without_a_threshold_is_warned_of_where_its_passes_are_used() {
         match expected {
             None => assert_eq!(said, "", "{fields}{rest}"),
             Some(used) => {
-                let start = "warning: `q` has no `pass_threshold`, so that only the full score is a pass, and ";
+                let start =
+                    "warning: `q` has no `pass_threshold`, so only the full score is a pass, and ";
                 assert!(said.starts_with(&format!("{start}{used}")), "{said}");
                 assert_eq!(said.matches("warning: ").count(), 1, "{said}");
             }
@@ -372,7 +373,7 @@ fn what_is_taken_out_of_fences_stands_in_the_rubric() {
     7 |     unfenced: [tone, input, tune]
       |               ^^^^^^^^^^^^^^^^^^^
       |
-      = help: there are `input`, `submission`, `ground_truth`, `row`, `tone`
+      = help: known: `input`, `submission`, `ground_truth`, `row`, `tone`
 
     error: `fence` must be `true` or `false`, not text
      --> suite.yaml:8:12

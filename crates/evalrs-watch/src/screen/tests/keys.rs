@@ -17,7 +17,7 @@ fn a_search_is_typed_live() {
     press(&mut screen, &board, (80, 20), "a /refundx back");
     insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842          40 made · 1 failed
      idle, waiting for a save
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
@@ -183,7 +183,7 @@ fn a_message_is_read_whatever_goes_on() {
     assert!(line.starts_with(" no sample has a tag"), "{line}");
     press(&mut screen, &board, NARROW, "j");
     let line = third(&shown(&mut screen, &board, NARROW));
-    assert!(line.starts_with(" held: Enter: the rest (980"), "{line}");
+    assert!(line.starts_with(" paused: Enter: the rest (980"), "{line}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_long_text_scrolls_and_stays_where_it_is() {
     board.overview.counts.fixed += 1;
     assert_eq!(lines_from(&before, 8), lines_from(&shown(&mut screen, &board, NARROW), 8));
     press(&mut screen, &board, NARROW, "end");
-    assert!(shown(&mut screen, &board, NARROW).contains("another one than before"));
+    assert!(shown(&mut screen, &board, NARROW).contains("* changed"));
 }
 
 fn lines_from(text: &str, at: usize) -> Vec<&str> {
