@@ -140,7 +140,8 @@ pub(super) fn root_of(source: &str, system: &dyn System) -> String {
     own
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
+/// Whether an absolute path is a folder, or below it.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

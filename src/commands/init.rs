@@ -4,17 +4,11 @@
 //!
 //! What it writes stands in the folder `init` beside this file, and tests run it.
 
-#[cfg(feature = "import")]
-use super::import_files::{RootedFiles, check_is_there};
-#[cfg(feature = "import")]
-use super::starter;
 use crate::cli::{InitArgs, StarterLanguage};
 use evalrs_base::file_path::join;
 use evalrs_base::text::enumerated;
 #[cfg(feature = "import")]
 use evalrs_base::text::sanitize;
-#[cfg(feature = "import")]
-use evalrs_import::{recognized, source::ImportSource};
 use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
@@ -95,15 +89,18 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
         console.system.write(&path, &mut |to| to.write_all(text.as_bytes()))?;
         writeln!(console.out, "wrote {path}")?;
     }
-    for StarterFile { path, text, is_executable } in &files {
+    // The suite is the last: what ends before has made none.
+    for StarterFile { path, text, is_executable } in files.iter().rev() {
         console.system.write(path, &mut |to| to.write_all(text.as_bytes()))?;
         if *is_executable {
             console.system.make_executable(path)?;
         }
-        writeln!(console.out, "wrote {path}")?;
+    }
+    for file in &files {
+        writeln!(console.out, "wrote {}", file.path)?;
     }
     if let Some(suite) = &over_data {
-        writeln!(console.out, "\n{}", suite.said)?;
+        writeln!(console.out, "\n{}", suite.notes)?;
     }
     if !args.skill {
         say_next(args, grader.as_ref(), over_data.is_some(), console)?;
@@ -139,35 +136,18 @@ fn workspace(dir: &str, system: &dyn System) -> Result<Option<StarterFile>, Erro
 struct DataSuite {
     text: String,
     /// What a person has to know of it.
-    said: String,
+    notes: String,
 }
 
 /// The suite over the data that `--from` names.
 #[cfg(feature = "import")]
 fn data_suite(args: &InitArgs, system: &dyn System) -> Result<Option<DataSuite>, Error> {
     let Some(source) = &args.from else { return Ok(None) };
-    check_free(args, &[plain(&args.dir, SUITE, "")], system)?;
-    let files = RootedFiles::new(source, None, system);
-    check_is_there(source, &files, system)?;
-    let started = starter::started(source, &files, &args.dir, &args.fields, system)?;
-    let started = started.ok_or_else(|| unrecognized(source, &files, &args.dir))?;
-    let notes = started.notes.iter().map(|note| format!("\n  {}", sanitize(note)));
-    let samples = started.suite.samples(started.samples);
-    let said = format!("{samples} in {}{}", sanitize(source), notes.collect::<String>());
-    Ok(Some(DataSuite { text: started.text, said }))
-}
-
-/// That a suite cannot be started from a source, and what reads it.
-#[cfg(feature = "import")]
-fn unrecognized(path: &str, files: &RootedFiles<'_>, folder: &str) -> Error {
-    let source = ImportSource::new(path, files);
-    match recognized(&source) {
-        Some(importer) => Error::plain(
-            format!("`{path}` is no data to start from: it is {}", importer.reads),
-            format!("convert it: `evalrs import {path} -o {folder}`"),
-        ),
-        None => starter::error(evalrs_import::starter::unrecognized(&source)),
-    }
+    let started = super::starter::over_data(source, &args.dir, &args.fields, system)?;
+    let first = format!("{} in {source}", started.suite.samples(started.samples));
+    let notes: Vec<String> =
+        std::iter::once(first).chain(started.notes).map(|note| sanitize(&note)).collect();
+    Ok(Some(DataSuite { text: started.text, notes: notes.join("\n  ") }))
 }
 
 #[cfg(not(feature = "import"))]

@@ -1,16 +1,17 @@
 //! A suite to start from over data of the user: what `init --from` and `import` make alike.
 //!
-//! The suite is evaluated once before it is written, without calling anything. So what is wrong with the data is told with
-//! its place and nothing is written, and the gate is what the data reach today.
+//! The suite is evaluated once before it is written, without calling anything. So evalrs reports what is wrong with the data
+//! with its place, writes nothing then, and sets the gate to what the data reach today.
 
-use super::import_files::{RootedFiles, root_of};
+use super::import_files::{RootedFiles, check_is_there, is_below, root_of};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, non_empty};
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::results;
 use evalrs_import::imported::ImportError;
+use evalrs_import::recognized;
 use evalrs_import::source::ImportSource;
-use evalrs_import::starter::{StarterSuite, starter};
+use evalrs_import::starter::{StarterSuite, starter, unrecognized};
 use evalrs_system::overlay::OverlaySystem;
 use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::context::{SuiteContext, whole};
@@ -30,6 +31,28 @@ pub(super) struct StartedSuite {
     pub notes: Vec<String>,
 }
 
+/// The suite in `folder` over `source`, which must be something to start from.
+pub(super) fn over_data(
+    source: &str,
+    folder: &str,
+    given: &[(String, String)],
+    system: &dyn System,
+) -> Result<StartedSuite, Error> {
+    let files = RootedFiles::new(source, None, system);
+    check_is_there(source, &files, system)?;
+    if let Some(started) = started(source, &files, folder, given, system)? {
+        return Ok(started);
+    }
+    let data = ImportSource::new(source, &files);
+    Err(match recognized(&data) {
+        Some(importer) => Error::plain(
+            format!("`{source}` needs a conversion: it is {}", importer.reads),
+            format!("convert it: `evalrs import {source} -o {folder}`"),
+        ),
+        None => error(unrecognized(&data)),
+    })
+}
+
 /// The suite in `folder` over `source`, with the columns that the user named; none if the source is nothing of the kind.
 pub(super) fn started(
     source: &str,
@@ -42,22 +65,18 @@ pub(super) fn started(
     let Some(suite) = read else { return Ok(None) };
     let folder = real(folder, system);
     let name = folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("starter");
-    let written = |path: &str| {
-        escaped(&if suite.is_over_pattern() { plain_pattern(path) } else { path.to_owned() })
-    };
-    let here = written(non_empty(source.trim_end_matches('/')));
-    let tried = tried(&suite.text(name, &here, Some(0.0)), system)?;
-    let path = path_from(&folder, source, &written, system);
-    let notes = suite.notes.iter().cloned().chain([NO_COPY.to_owned()]);
-    let far = (path.starts_with(['/', '$'])).then(|| {
-        format!("`{path}` is outside of this folder: for CI, copy the data beside the suite, and name the copy in its `path`")
-    });
-    Ok(Some(StartedSuite {
-        text: suite.text(name, &path, tried.least),
-        notes: notes.chain(far).collect(),
-        samples: tried.samples,
-        suite,
-    }))
+    let is_pattern = !suite.pattern.is_empty();
+    let here = written(non_empty(source.trim_end_matches('/')), is_pattern);
+    let TriedSuite { samples, least } = tried(&suite.text(name, &here, Some(0.0)), system)?;
+    let DataPath { home, rest } = path_from(&folder, source, system);
+    let path = format!("{home}{}", written(&rest, is_pattern));
+    let text = suite.text(name, &path, least);
+    let mut notes = suite.notes.clone();
+    notes.push(NO_COPY.to_owned());
+    if path.starts_with(['/', '$']) {
+        notes.push(format!("`{path}` is outside of this folder: for CI, copy the data beside the suite, and name the copy in its `path`"));
+    }
+    Ok(Some(StartedSuite { suite, text, samples, notes }))
 }
 
 pub(super) fn error(error: ImportError) -> Error {
@@ -67,7 +86,7 @@ pub(super) fn error(error: ImportError) -> Error {
     }
 }
 
-/// What came of a suite that calls nothing.
+/// The result of a suite that calls nothing.
 struct TriedSuite {
     samples: usize,
     /// The least that the gate's value can be, rounded down.
@@ -78,24 +97,25 @@ fn tried(text: &str, system: &dyn System) -> Result<TriedSuite, Error> {
     let overlay = OverlaySystem::new(system, [(TRIED.to_owned(), text.to_owned())]);
     let surroundings = SuiteContext::find(TRIED, None, &overlay)?;
     let mut session = new_session(TRIED, &surroundings, Overrides::default());
-    let problems = session.load(&overlay);
-    if problems.iter().any(Diagnostic::is_error) {
-        return Err(Error::Diagnostics(
-            problems.into_iter().filter(Diagnostic::is_error).collect(),
-        ));
+    let mut problems = session.load(&overlay);
+    problems.retain(Diagnostic::is_error);
+    if !problems.is_empty() {
+        return Err(Error::Diagnostics(problems));
     }
     check_selected(&session, TRIED, Vec::new())?;
     let summary = results::summary(&session.db, session.root);
     let least = summary.gate.lowest.or(summary.gate.value);
-    Ok(TriedSuite {
-        samples: summary.samples,
-        least: least.map(|least| (least * 100.0).floor() / 100.0),
-    })
+    let least = least.map(|least| (least * 100.0).floor() / 100.0);
+    Ok(TriedSuite { samples: summary.samples, least })
 }
 
-/// A text in which `${` names no variable.
-fn escaped(text: &str) -> String {
-    text.replace("${", "$${")
+/// A path as a suite takes it: `${` names no variable, and in a pattern each sign means itself.
+fn written(path: &str, is_pattern: bool) -> String {
+    let plain = |c: char| match c {
+        '[' | '*' | '?' | '{' if is_pattern => format!("[{c}]"),
+        c => c.to_string(),
+    };
+    path.replace("${", "$${").chars().map(plain).collect()
 }
 
 /// An absolute path without links, of what need not be there.
@@ -109,38 +129,30 @@ fn real(path: &str, system: &dyn System) -> String {
     format!("{}{rest}", system.resolved(there).trim_end_matches('/'))
 }
 
-/// A path as a pattern that means it alone.
-fn plain_pattern(path: &str) -> String {
-    let plain = |c: char| if "[*?{".contains(c) { format!("[{c}]") } else { c.to_string() };
-    path.chars().map(plain).collect()
+/// How a suite names data.
+#[derive(Debug, PartialEq)]
+struct DataPath {
+    /// The variable of the home folder, if the path is below it.
+    home: &'static str,
+    rest: String,
 }
 
-/// How a suite in `folder` names `data`: as seen from there where both are in one project, else below the home of whoever
-/// runs it, so that no name of a user is committed.
-fn path_from(
-    folder: &str,
-    data: &str,
-    written: &dyn Fn(&str) -> String,
-    system: &dyn System,
-) -> String {
+/// The path of `data` as seen from a suite in `folder` where both are in one project. Otherwise it is below the home folder, so
+/// that nobody commits the name of a user.
+fn path_from(folder: &str, data: &str, system: &dyn System) -> DataPath {
     let data = whole(data, system);
-    let here = whole("", system);
-    let are_here = here.len() > 1 && is_below(&data, &here) && is_below(folder, &here);
-    if are_here || is_below(&data, &root_of(folder, system)) {
-        return written(&relative(folder, &data));
+    let are_in = |root: &String| root.len() > 1 && is_below(&data, root) && is_below(folder, root);
+    if [whole("", system), root_of(folder, system)].iter().any(are_in) {
+        return DataPath { home: "", rest: relative(folder, &data) };
     }
-    let home = system.environment().remove("HOME").filter(|home| home.len() > 1);
-    match home.map(|home| home.trim_end_matches('/').to_owned()) {
-        Some(home) if is_below(&data, &home) => {
-            format!("${{HOME}}{}", written(&data[home.len()..]))
+    let home = system.environment().remove("HOME").unwrap_or_default();
+    let home = home.trim_end_matches('/');
+    match data.strip_prefix(home) {
+        Some(rest) if !home.is_empty() && rest.starts_with('/') => {
+            DataPath { home: "${HOME}", rest: rest.to_owned() }
         }
-        _ => written(&data),
+        _ => DataPath { home: "", rest: data },
     }
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// An absolute path as seen from an absolute folder.
@@ -150,12 +162,12 @@ fn relative(folder: &str, path: &str) -> String {
     let shared = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
     let ups = std::iter::repeat_n("..", from.len() - shared);
     let path: Vec<&str> = ups.chain(to[shared..].iter().copied()).collect();
-    if path.is_empty() { ".".to_owned() } else { path.join("/") }
+    non_empty(&path.join("/")).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{escaped, path_from, plain_pattern};
+    use super::{path_from, written};
     use evalrs_system::memory::MemorySystem;
 
     #[test]
@@ -165,11 +177,17 @@ mod tests {
             ("/w/repo/evals/mine", "/w/repo/a/t.csv", "../../a/t.csv"),
             ("/w/repo/a", "/w/repo/a/t.csv", "t.csv"),
             ("/w/repo/a", "/w/repo/a", "."),
-            ("/w/repo/evals", "/w/other/${X}.csv", "/w/other/$${X}.csv"),
+            ("/w/repo/evals", "/w/other/t.csv", "/w/other/t.csv"),
         ] {
-            let found = path_from(folder, data, &escaped, &system);
-            assert_eq!(found, expected, "{folder} {data}");
+            let found = path_from(folder, data, &system);
+            assert_eq!((found.home, found.rest.as_str()), ("", expected), "{folder} {data}");
         }
-        assert_eq!(plain_pattern("a[1]/{x}"), "a[[]1]/[{]x}");
+        for (path, is_pattern, expected) in [
+            ("a[1]/{x}", true, "a[[]1]/[{]x}"),
+            ("a[1].csv", false, "a[1].csv"),
+            ("${X}.csv", false, "$${X}.csv"),
+        ] {
+            assert_eq!(written(path, is_pattern), expected);
+        }
     }
 }

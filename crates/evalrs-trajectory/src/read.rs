@@ -88,8 +88,5 @@ fn detect_list(items: &[Value]) -> Option<&'static TrajectoryFormat> {
     }
     let owner = |message: &Value| FORMATS.iter().find(|(_, format)| (format.owns)(message));
     let owned = messages().find_map(owner).map(|(_, format)| *format);
-    let chat = || messages().any(is_chat).then_some(&openai::FORMAT);
-    // Claude Code keeps a file for a session that was opened and left, too.
-    let session = || items.iter().all(claude_code::is_session_line).then_some(&claude_code::FORMAT);
-    owned.or_else(chat).or_else(session)
+    owned.or_else(|| messages().any(is_chat).then_some(&openai::FORMAT))
 }

@@ -2,319 +2,266 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::StarterGrader;
 use crate::imported::ImportError;
 use crate::source::ImportSource;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
-use evalrs_base::path::lookup;
 use evalrs_base::text::enumerated;
 use evalrs_eval::dataset::cells::column_names;
 use evalrs_eval::dataset::fields::{FIELDS, RawObject, aliases, json_text};
 use evalrs_eval::dataset::split::{decode, split};
 use evalrs_model::spec::DatasetFormat;
 
-/// How many rows are looked at, beyond their ids.
+/// How many rows are looked at, except for gaps and ids that repeat.
 const LOOKED_AT: usize = 1_000;
 
-/// Names that other tools and people give to fields, beside ours and our aliases, in lower case and without signs.
-const OTHER_NAMES: [(&str, &[&str]); 4] = [
-    ("id", &["id", "sampleid"]),
-    ("input", &["instruction", "query", "userinput", "usermessage"]),
+/// Names that other tools and people give to fields, beside ours and our aliases, the best first. They are in lower case and
+/// without signs. A column `answer` is the reference answer of a dataset, but beside no other answers it is the recorded one.
+const OTHER_NAMES: [(&str, &str); 4] = [
+    ("id", "sampleid taskid questionid"),
+    ("input", "instruction query userinput usermessage"),
     (
         "output",
-        &[
-            "response",
-            "completion",
-            "prediction",
-            "predicted",
-            "generation",
-            "reply",
-            "actualoutput",
-            "modeloutput",
-            "modelanswer",
-            "modelresponse",
-        ],
+        "response completion prediction predicted generation reply actualoutput modeloutput \
+         modelanswer modelresponse answer",
     ),
     (
         "ground_truth",
-        &[
-            "expectedoutput",
-            "expectedanswer",
-            "referenceanswer",
-            "correctanswer",
-            "gold",
-            "goldanswer",
-            "reference",
-        ],
+        "expectedoutput expectedanswer referenceanswer correctanswer goldanswer gold reference",
     ),
 ];
 
-/// A table and its rows, as JSON.
-#[derive(Debug)]
+/// A table, its rows as JSON, and which column each field is.
+#[derive(Debug, Default)]
 pub(super) struct TableReading {
     path: String,
     /// The line of the header; none of JSON.
     header: Option<String>,
     columns: Vec<String>,
     records: Vec<String>,
-}
-
-/// Which column each field is, and what is no field.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct ColumnRoles {
     /// Our name, and the column's.
     found: Vec<(&'static str, String)>,
-    columns: Vec<String>,
-    others: Vec<String>,
-    /// Whether people labelled rows.
     has_labels: bool,
 }
 
 impl TableReading {
-    pub(super) fn new(source: &ImportSource<'_>, path: &str) -> Result<Self, ImportError> {
-        let bytes = source
-            .bytes(path)
-            .map_err(|why| ImportError::unread(path, why, "name a file of answers"))?;
+    /// Fields are the columns that the user named, and others by their names.
+    pub(super) fn new(
+        source: &ImportSource<'_>,
+        path: &str,
+        given: &[(String, String)],
+    ) -> Result<Self, ImportError> {
+        let bytes = source.bytes(path);
+        let bytes =
+            bytes.map_err(|why| ImportError::unread(path, why, "name a file of answers"))?;
         let wrong = ImportError::Diagnostics;
         let text = decode(path, &bytes).map_err(|problem| wrong(vec![problem]))?;
         let format = DatasetFormat::of_name(path).unwrap_or(DatasetFormat::Jsonl);
         let records = split(path, text, format).map_err(wrong)?;
-        let records = records.into_iter().map(|record| record.text.into_owned()).collect();
-        let header = text.lines().find(|line| !line.trim().is_empty());
+        let first = text.lines().find(|line| !line.trim().is_empty());
         let mut table = Self {
             path: path.to_owned(),
-            header: header.filter(|_| format.has_cells()).map(str::to_owned),
-            columns: Vec::new(),
-            records,
+            header: first.filter(|_| format.has_cells()).map(str::to_owned),
+            records: records.into_iter().map(|record| record.text.into_owned()).collect(),
+            ..Self::default()
         };
         table.columns =
             if format.has_cells() { column_names(text, format) } else { table.names_in_rows() };
+        table.take_given(given)?;
+        for (ours, _) in OTHER_NAMES {
+            if table.column(ours).is_none()
+                && let Some(column) = table.best(ours)
+            {
+                table.found.push((ours, column));
+            }
+        }
+        table.settle_label();
+        if table.column("output").is_none() {
+            return Err(table.no_answers());
+        }
+        table.found.sort_by_key(|(ours, _)| FIELDS.iter().position(|(name, _)| name == ours));
         Ok(table)
-    }
-
-    /// The first rows. What is no object is told where the dataset is read.
-    fn rows(&self) -> impl Iterator<Item = Map<String, Value>> + '_ {
-        self.records.iter().take(LOOKED_AT).filter_map(|record| serde_json::from_str(record).ok())
     }
 
     fn names_in_rows(&self) -> Vec<String> {
         let mut seen = BTreeSet::new();
-        let names = self.rows().flat_map(|row| row.into_iter().map(|(name, _)| name));
-        names.filter(|name| seen.insert(name.clone())).collect()
+        for record in self.records.iter().take(LOOKED_AT) {
+            let row = serde_json::from_str::<RawObject<'_>>(record);
+            seen.extend(row.iter().flat_map(RawObject::names).map(str::to_owned));
+        }
+        seen.into_iter().collect()
     }
 
-    /// Whether each row has something in a column.
-    fn has_all(&self, column: &str) -> bool {
-        self.records.iter().all(|record| {
-            let row = serde_json::from_str::<RawObject<'_>>(record).ok();
-            row.as_ref()
-                .and_then(|row| row.at_path(column))
-                .is_some_and(|value| value.get() != "null")
+    /// The JSON at a path of each row. A row that is wrong is reported where the dataset is read.
+    fn cells<'t>(&'t self, path: &'t str) -> impl Iterator<Item = Option<&'t str>> {
+        self.records.iter().map(move |record| {
+            let row = serde_json::from_str::<RawObject<'_>>(record).ok()?;
+            row.at_path(path).map(RawValue::get).filter(|json| *json != "null")
         })
+    }
+
+    fn values<'t>(&'t self, path: &'t str) -> impl Iterator<Item = Option<Value>> {
+        self.cells(path).take(LOOKED_AT).map(|json| serde_json::from_str(json?).ok())
     }
 
     /// Whether two rows are one trial of one sample.
-    pub(super) fn repeats(&self, id: &str) -> bool {
+    pub(super) fn repeats_ids(&self) -> bool {
+        let Some(id) = self.column("id") else { return false };
         let mut seen = BTreeSet::new();
-        !self.records.iter().all(|record| {
-            let Ok(row) = serde_json::from_str::<RawObject<'_>>(record) else { return true };
-            let one = [id, "model", "trial"]
-                .map(|name| row.get(name).map_or("", |it| it.get()).to_owned());
-            one[0].is_empty() || seen.insert(one)
-        })
+        let rows = self.cells(id).zip(self.cells("model")).zip(self.cells("trial"));
+        !rows.filter(|((id, _), _)| id.is_some()).all(|row| seen.insert(row))
     }
 
-    /// Whether a row lacks the answer, and that is not an empty one.
-    pub(super) fn lacks_answers(&self, roles: &ColumnRoles) -> bool {
-        roles.column("output").is_some_and(|column| !self.has_all(column))
+    /// Whether a row lacks a field.
+    pub(super) fn lacks(&self, ours: &str) -> bool {
+        self.column(ours).is_some_and(|column| self.cells(column).any(|json| json.is_none()))
     }
 
-    /// The columns of the fields: those that the user named, else by their names.
-    pub(super) fn roles(&self, given: &[(String, String)]) -> Result<ColumnRoles, ImportError> {
-        let mut roles = ColumnRoles { columns: self.columns.clone(), ..ColumnRoles::default() };
+    fn take_given(&mut self, given: &[(String, String)]) -> Result<(), ImportError> {
         for (name, column) in given {
-            let ours =
-                FIELDS.iter().find(|(ours, _)| ours == name).ok_or_else(|| unknown_field(name))?;
-            if !self.columns.contains(column) && !self.rows().any(|row| at(&row, column).is_some())
-            {
+            let ours = FIELDS.iter().find(|(ours, _)| ours == name);
+            let (ours, _) = ours.ok_or_else(|| unknown_field(name))?;
+            if !self.columns.contains(column) && self.values(column).flatten().next().is_none() {
                 return Err(self.unknown_column(column));
             }
-            roles.found.retain(|(found, _)| *found != ours.0);
-            roles.found.push((ours.0, column.clone()));
+            self.found.retain(|(found, _)| found != ours);
+            self.found.push((ours, column.clone()));
         }
-        for ours in ["id", "input", "output", "ground_truth"] {
-            let free = self.columns.iter().filter(|column| !roles.has(column));
-            if let Some(column) = best(ours, free).filter(|_| roles.column(ours).is_none()) {
-                roles.found.push((ours, column.clone()));
-            }
-        }
-        self.settle_answer(&mut roles);
-        self.settle_label(&mut roles);
-        if roles.column("output").is_none() {
-            return Err(self.no_answers());
-        }
-        roles.found.sort_by_key(|(ours, _)| FIELDS.iter().position(|(name, _)| name == ours));
-        let is_field = |column: &&String| FIELDS.iter().any(|(ours, _)| ours == column);
-        let others = self.columns.iter().filter(|column| !roles.has(column) && !is_field(column));
-        roles.others = others.cloned().collect();
-        Ok(roles)
+        Ok(())
     }
 
-    /// A column `answer` is a reference answer to a dataset. Beside another reference answer it is what was answered.
-    fn settle_answer(&self, roles: &mut ColumnRoles) {
-        let answer = self.columns.iter().find(|column| plain(column) == "answer");
-        let Some(answer) = answer.filter(|_| roles.column("output").is_none()) else { return };
-        let others = self.columns.iter().filter(|column| *column != answer && !roles.has(column));
-        let expected = match roles.column("ground_truth") {
-            Some(column) if column != answer => Some(column.to_owned()),
-            _ => best("ground_truth", others).cloned(),
-        };
-        if let Some(expected) = expected {
-            roles.found.retain(|(ours, _)| *ours != "ground_truth");
-            roles.found.extend([("output", answer.clone()), ("ground_truth", expected)]);
-        }
-    }
-
-    /// A column `label` is what a person said of an answer. Where it is neither that nor a score, it is the right answer.
-    fn settle_label(&self, roles: &mut ColumnRoles) {
-        let Some(label) = self.columns.iter().find(|column| plain(column) == "label") else {
-            return;
-        };
-        let labels: Vec<Value> = self.rows().filter_map(|mut row| row.remove(label)).collect();
-        if !labels.is_empty() && labels.iter().all(is_label) {
-            roles.has_labels = true;
-            if !roles.has(label) {
-                roles.found.push(("label", label.clone()));
-            }
-        } else if roles.column("ground_truth").is_none() && !labels.is_empty() {
-            roles.found.push(("ground_truth", label.clone()));
-        }
-    }
-
-    /// The grader that compares answers with a column, by what most answers look like.
-    pub(super) fn comparison(&self, roles: &ColumnRoles, expected: &str) -> StarterGrader {
-        let output = roles.column("output").unwrap_or_default();
-        let mut counts = [0; 2];
-        let mut has_lists = false;
-        for row in self.rows() {
-            let Some(wanted) = at(&row, expected) else { continue };
-            has_lists |= wanted.is_array();
-            let text = |value: &Value| json_text(value).trim().to_lowercase();
-            let answer = at(&row, output).map(text).unwrap_or_default();
-            let wanted = text(wanted);
-            counts[0] += usize::from(answer == wanted);
-            counts[1] += usize::from(answer.contains(&wanted));
-        }
-        let column = clipped(expected);
-        let (function, comment) = match counts {
-            _ if has_lists => {
-                ("one_of", format!("A row passes if its answer is one of `{column}`."))
-            }
-            [equal, within] if equal > 0 && equal == within => (
-                "string_match",
-                format!("A row passes if its answer is `{column}`, in upper or lower case."),
-            ),
-            [_, within] if within > 0 => (
-                "contains",
-                format!("A row passes if its answer contains `{column}`, in upper or lower case."),
-            ),
-            _ => (
-                "f1",
-                format!(
-                    "No answer contains `{column}`, so the score is the share of words in common."
-                ),
-            ),
-        };
-        let only = if self.has_all(expected) { "" } else { ", only: has(ground_truth)" };
-        StarterGrader::new(
-            "correct",
-            comment,
-            format!("{{kind: tool, function: {function}{only}}}"),
-        )
-    }
-
-    fn columns_in_words(&self) -> String {
-        let names: Vec<String> =
-            self.columns.iter().take(30).map(|column| format!("`{}`", clipped(column))).collect();
-        enumerated(&names, "and")
-    }
-
-    fn no_answers(&self) -> ImportError {
-        let path = self.path.as_str();
-        let place = self.header.as_deref().map_or_else(
-            || Place::file(path),
-            |header| Place::in_line(path, 1, header, 0..header.len()),
-        );
-        let problem = Diagnostic::error(place, "no column has the answers")
-            .label("expected `output`, `response`, `completion` or `prediction`")
-            .hint(format!(
-                "the columns are {}: name the one with the answers, `--field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md",
-                self.columns_in_words()
-            ));
-        ImportError::Diagnostics(vec![problem])
-    }
-
-    fn unknown_column(&self, column: &str) -> ImportError {
-        let near = suggest(column, self.columns.iter().map(String::as_str));
-        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        ImportError::unreadable(
-            format!("`{}` has no column `{}`", self.path, clipped(column)),
-            format!("{near}its columns are {}", self.columns_in_words()),
-        )
-    }
-}
-
-impl ColumnRoles {
     /// The column of one of our fields.
     pub(super) fn column(&self, ours: &str) -> Option<&str> {
         self.found.iter().find(|(name, _)| *name == ours).map(|(_, column)| column.as_str())
     }
 
-    fn has(&self, column: &str) -> bool {
+    fn is_found(&self, column: &str) -> bool {
         self.found.iter().any(|(_, found)| found == column)
     }
 
-    /// What a dataset has to be told: its own names it knows.
-    pub(super) fn renamed(&self) -> Vec<(String, String)> {
-        let is_name = |ours: &str, column: &str| ours == column || aliases(ours).contains(&column);
-        // Of two names of one field a dataset has to be told which is meant.
-        let is_known = |ours: &str, column: &str| {
-            is_name(ours, column) && self.columns.iter().filter(|it| is_name(ours, it)).count() == 1
+    /// The free column that is called most like one of our fields.
+    fn best(&self, ours: &str) -> Option<String> {
+        let others = OTHER_NAMES.iter().filter(|(name, _)| *name == ours);
+        let others = others.flat_map(|(_, names)| names.split(' ')).map(str::to_owned);
+        let own = std::iter::once(ours).chain(aliases(ours).iter().copied()).map(plain);
+        let names: Vec<String> = own.chain(others).collect();
+        let rank = |column: &String| names.iter().position(|name| *name == plain(column));
+        let free = self.columns.iter().filter(|column| !self.is_found(column));
+        free.filter_map(|it| Some((rank(it)?, it))).min_by_key(|it| it.0).map(|it| it.1.clone())
+    }
+
+    /// A column `label` is the verdict of a person. Where it is neither that nor a score, it is the right answer.
+    fn settle_label(&mut self) {
+        let label = self.columns.iter().find(|column| plain(column) == "label").cloned();
+        let Some(label) = label.filter(|label| !self.is_found(label)) else { return };
+        let labels: Vec<Value> = self.values(&label).flatten().collect();
+        if labels.is_empty() {
+            return;
+        }
+        self.has_labels = labels.iter().all(is_label);
+        if self.has_labels {
+            self.found.push(("label", label));
+        } else if self.column("ground_truth").is_none() {
+            self.found.push(("ground_truth", label));
+        }
+    }
+
+    /// The grader that compares answers with a column, by what most answers look like.
+    pub(super) fn comparison(&self, expected: &str) -> StarterGrader {
+        let output = self.column("output").unwrap_or_default();
+        let text = |value: &Value| json_text(value).trim().to_lowercase();
+        let rows = self.values(output).zip(self.values(expected));
+        let rows: Vec<(Value, Value)> = rows
+            .filter_map(|(answer, wanted)| Some((answer.unwrap_or_default(), wanted?)))
+            .collect();
+        let equal = rows.iter().filter(|(answer, wanted)| text(answer) == text(wanted)).count();
+        let within = rows.iter().filter(|(answer, wanted)| text(answer).contains(&text(wanted)));
+        let within = within.count();
+        let column = clipped(expected);
+        let passes = |how: &str| format!("A row passes if its answer {how} `{column}`");
+        let (function, comment) = if rows.iter().any(|(_, wanted)| wanted.is_array()) {
+            ("one_of", passes("is one of") + ".")
+        } else if equal > 0 && equal == within {
+            ("string_match", passes("is") + ", in upper or lower case.")
+        } else if within > 0 {
+            ("contains", passes("contains") + ", in upper or lower case.")
+        } else {
+            let comment = "so the score is the share of words in common.";
+            ("f1", format!("No answer contains `{column}`, {comment}"))
         };
-        let renamed = self.found.iter().filter(|(ours, column)| !is_known(ours, column));
-        renamed.map(|(ours, column)| ((*ours).to_owned(), column.clone())).collect()
+        let only = if self.lacks("ground_truth") { ", only: has(ground_truth)" } else { "" };
+        let spec = format!("{{kind: tool, function: {function}{only}}}");
+        StarterGrader { name: "correct", comment, spec }
+    }
+
+    /// The fields that a dataset does not find by its own names, or finds twice.
+    pub(super) fn renamed(&self) -> impl Iterator<Item = &(&'static str, String)> {
+        self.found.iter().filter(|(ours, column)| {
+            let is_name = |it: &&String| *ours == **it || aliases(ours).contains(&it.as_str());
+            !is_name(&column) || self.columns.iter().filter(is_name).count() > 1
+        })
     }
 
     /// What a person has to know.
     pub(super) fn notes(&self) -> Vec<String> {
-        let roles = self.found.iter().map(|(ours, column)| match *ours == column {
-            true => format!("`{column}`"),
-            false => format!("`{}` as `{ours}`", clipped(column)),
-        });
-        let mut notes = vec![format!("columns: {}", roles.collect::<Vec<_>>().join(", "))];
-        let others: Vec<String> =
-            self.others.iter().take(30).map(|column| format!("`{}`", clipped(column))).collect();
+        let named = |(ours, column): &(&str, String)| {
+            let renamed = if ours == column { String::new() } else { format!(" as `{ours}`") };
+            format!("`{}`{renamed}", clipped(column))
+        };
+        let found: Vec<String> = self.found.iter().map(named).collect();
+        let is_field = |column: &str| FIELDS.iter().any(|(ours, _)| *ours == column);
+        let others = self.columns.iter().filter(|it| !self.is_found(it) && !is_field(it));
+        let others: Vec<&str> = others.map(String::as_str).collect();
+        let mut notes = vec![format!("columns: {}", found.join(", "))];
         if !others.is_empty() {
-            notes.push(format!(
-                "not used: {}; a rubric reads one as {{row.NAME}}",
-                others.join(", ")
-            ));
+            notes
+                .push(format!("not used: {}; a rubric reads one as {{row.NAME}}", quoted(&others)));
         }
         if self.has_labels {
             notes.push("`label` is a human label: runs compare each grader with it".to_owned());
         }
         notes
     }
+
+    fn no_answers(&self) -> ImportError {
+        let path = self.path.as_str();
+        let place = match self.header.as_deref() {
+            Some(header) => Place::in_line(path, 1, header, 0..header.len()),
+            None => Place::file(path),
+        };
+        let columns = self.columns_in_words();
+        let problem = Diagnostic::error(place, "no column has the answers, such as `output`, `response`, `completion` or `answer`")
+            .hint(format!("the columns are {columns}: name the one with the answers, `--field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md"));
+        ImportError::Diagnostics(vec![problem])
+    }
+
+    fn unknown_column(&self, column: &str) -> ImportError {
+        let near = near(column, self.columns.iter().map(String::as_str));
+        let message = format!("`{}` has no column `{}`", self.path, clipped(column));
+        ImportError::unreadable(
+            message,
+            format!("{near}the columns are {}", self.columns_in_words()),
+        )
+    }
+
+    fn columns_in_words(&self) -> String {
+        quoted(&self.columns.iter().map(String::as_str).collect::<Vec<_>>())
+    }
 }
 
-/// What stands at a path of a row.
-fn at<'r>(row: &'r Map<String, Value>, path: &str) -> Option<&'r Value> {
-    row.get(path).or_else(|| {
-        let (first, rest) = path.split_once('.')?;
-        lookup(row.get(first)?, rest)
-    })
+/// Names in words, the first thirty.
+fn quoted(names: &[&str]) -> String {
+    let some: Vec<String> =
+        names.iter().take(30).map(|name| format!("`{}`", clipped(name))).collect();
+    let more = if names.len() > some.len() { " and others" } else { "" };
+    enumerated(&some, "and") + more
+}
+
+fn near<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    suggest(name, known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default()
 }
 
 /// A name in lower case, without signs.
@@ -322,37 +269,16 @@ fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
-/// The column that is called most like one of our fields.
-fn best<'c>(ours: &str, columns: impl Iterator<Item = &'c String>) -> Option<&'c String> {
-    let others = OTHER_NAMES.iter().find(|(name, _)| *name == ours).map_or(&[][..], |it| it.1);
-    let names = std::iter::once(ours).chain(aliases(ours).iter().copied()).map(plain);
-    let names: Vec<String> = names.chain(others.iter().map(|name| (*name).to_owned())).collect();
-    let rank = |column: &&String| names.iter().position(|name| *name == plain(column));
-    columns.filter(|column| rank(column).is_some()).min_by_key(|column| rank(column))
-}
-
 /// Whether a value says that an answer passes or fails, or is a score from 0 to 1.
 fn is_label(value: &Value) -> bool {
-    let is_score = |number: f64| (0.0..=1.0).contains(&number);
-    match value {
-        Value::Bool(_) => true,
-        Value::Number(number) => number.as_f64().is_some_and(is_score),
-        Value::String(text) => {
-            let text = text.trim().to_ascii_lowercase();
-            ["pass", "passed", "fail", "failed", "true", "false"].contains(&text.as_str())
-                || text.parse().is_ok_and(is_score)
-        }
-        _ => false,
-    }
+    let text = json_text(value).trim().to_ascii_lowercase();
+    ["pass", "passed", "fail", "failed", "true", "false"].contains(&text.as_str())
+        || text.parse().is_ok_and(|score: f64| (0.0..=1.0).contains(&score))
 }
 
 fn unknown_field(name: &str) -> ImportError {
-    let names = FIELDS.iter().map(|(ours, _)| *ours);
-    let near = suggest(name, names.clone());
-    let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    ImportError::unreadable(
-        format!("`--field {name}=…` names no field of a row"),
-        format!("{near}the fields are {}", enumerated(&names, "and")),
-    )
+    let names: Vec<&str> = FIELDS.iter().map(|(ours, _)| *ours).collect();
+    let message = format!("`--field {name}=…` does not name a field of a row");
+    let near = near(name, names.iter().copied());
+    ImportError::unreadable(message, format!("{near}the fields are {}", quoted(&names)))
 }

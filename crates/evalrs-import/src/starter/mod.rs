@@ -1,25 +1,25 @@
 //! Suites to start from, over data as people have them: sessions of Claude Code, chat messages, answers in a table.
 //!
 //! The data stay where they are, and the suite names them: a copy would be old tomorrow, and a second place for what people
-//! wrote to an agent. Nothing here is a model or a setting that costs anything: what needs a judge is a comment to fill in.
+//! wrote to an agent. No grader here calls a model: what needs a judge is a comment to fill in.
 //!
 //! `shape` finds out what a file holds, `columns` which column of a table is which field, `text` writes the suite.
 
 mod columns;
 mod shape;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use evalrs_base::file_path::join;
-use evalrs_base::text::{count, enumerated};
+use evalrs_base::text::count;
 
 use super::imported::ImportError;
 use super::source::ImportSource;
 use columns::TableReading;
 use shape::DataShape;
 
-/// What a suite can be started from, with what each is.
+/// The data that a suite can be started from, with what each kind is.
 pub const STARTERS: [(&str, &str); 3] = [
     (SESSIONS, "a session of Claude Code, or a folder of them"),
     (MESSAGES, "chat messages of the OpenAI API, in a file or a folder of them"),
@@ -33,47 +33,24 @@ const ANSWERS: &str = "answers";
 /// How deep folders are looked through, and how many files of them.
 const MAX_DEPTH: usize = 8;
 const MAX_FILES: usize = 20_000;
-/// The most files that a suite leaves out by their names.
-const MAX_LEFT_OUT: usize = 20;
 
 /// A suite to start from.
 #[derive(Debug, Default, PartialEq)]
 pub struct StarterSuite {
     /// One of [`STARTERS`].
     pub kind: &'static str,
-    /// What one sample is called, and several.
-    nouns: [&'static str; 2],
     /// What a person has to know, a sentence each.
     pub notes: Vec<String>,
-    dataset: StarterDataset,
+    /// What follows the path of a folder: the pattern of its files.
+    pub pattern: String,
+    /// What one sample is called, and several.
+    nouns: [&'static str; 2],
+    /// The lines of the dataset below its path, in YAML.
+    dataset: Vec<String>,
     /// The first is the one that the gate looks at.
     graders: Vec<StarterGrader>,
-    rubric: Rubric,
-}
-
-/// What a judge could be asked, for a person to fill in.
-#[derive(Debug, Default, PartialEq)]
-struct Rubric {
-    question: &'static str,
-    fields: Vec<&'static str>,
-}
-
-/// How the dataset is read.
-#[derive(Debug, Default, PartialEq)]
-struct StarterDataset {
-    /// What follows the path of the source: the pattern of files in a folder.
-    pattern: &'static str,
-    /// Whether each file is a sample.
-    is_by_file: bool,
-    /// The files of the pattern that are something else.
-    left_out: Vec<String>,
-    leaves_out_agents: bool,
-    /// Our names of columns that are called otherwise.
-    fields: Vec<(String, String)>,
-    /// Whether ids repeat.
-    has_trials: bool,
-    /// Whether some rows lack the answer.
-    lacks_answers: bool,
+    /// What a judge could grade, for a person to fill in: a question, and the fields.
+    rubric: Vec<&'static str>,
 }
 
 /// A grader with the sentence that stands over it.
@@ -86,14 +63,9 @@ struct StarterGrader {
 }
 
 impl StarterSuite {
-    /// What `count` samples are.
+    /// `count` samples in words.
     pub fn samples(&self, count: usize) -> String {
         format!("{count} {}", self.nouns[usize::from(count != 1)])
-    }
-
-    /// Whether its data are the files that a pattern matches.
-    pub fn is_over_pattern(&self) -> bool {
-        !self.dataset.pattern.is_empty()
     }
 
     /// The names of the graders.
@@ -113,66 +85,61 @@ pub fn starter(
     source: &ImportSource<'_>,
     given: &[(String, String)],
 ) -> Result<Option<StarterSuite>, ImportError> {
-    let found = if source.is_folder() { of_folder(source)? } else { of_file(source, given)? };
-    match found {
-        Some(found) if found.kind != ANSWERS && !given.is_empty() => {
-            let message = format!("`--field` names columns, and `{}` has none", source.path);
-            Err(ImportError::unreadable(message, "leave `--field` out"))
-        }
-        found => Ok(found),
-    }
-}
-
-fn of_file(
-    source: &ImportSource<'_>,
-    given: &[(String, String)],
-) -> Result<Option<StarterSuite>, ImportError> {
     let path = source.path.as_str();
-    let by_file = || StarterDataset { is_by_file: true, ..StarterDataset::default() };
-    let shape = shape::of(source, path);
-    Ok(match &shape {
-        DataShape::Session | DataShape::NoConversation => Some(sessions(by_file())),
-        DataShape::Conversation { .. } => Some(messages(&shape, by_file())),
-        DataShape::Conversations { .. } => Some(messages(&shape, StarterDataset::default())),
-        DataShape::Rows => Some(answers(&TableReading::new(source, path)?, given)?),
-        DataShape::Empty => return Err(shape::empty(path)),
-        DataShape::Unknown => None,
-    })
+    let shape = if source.is_folder() { DataShape::Unknown } else { shape::of(source, path) };
+    if shape == DataShape::Rows {
+        return Ok(Some(answers(&TableReading::new(source, path, given)?)));
+    }
+    if !given.is_empty() {
+        let message = format!("`--field` names columns, and `{path}` has none");
+        return Err(ImportError::unreadable(message, "leave `--field` out"));
+    }
+    match shape {
+        DataShape::Empty => Err(shape::empty(path)),
+        DataShape::Unknown => Ok(of_folder(source)),
+        shape => Ok(Some(conversations(&shape))),
+    }
 }
 
-/// What a folder holds most particularly: sessions, else messages.
-fn of_folder(source: &ImportSource<'_>) -> Result<Option<StarterSuite>, ImportError> {
-    let files = files_below(source);
-    let shapes: Vec<DataShape> =
-        files.iter().map(|file| shape::of(source, &join(&source.path, file))).collect();
-    let Some(first) = (0..3).find_map(|rank| shapes.iter().position(|it| it.rank() == Some(rank)))
-    else {
-        return Ok(None);
-    };
-    let (shape, ending) = (&shapes[first], shape::ending(&files[first]));
+/// What a folder holds most particularly: sessions, else messages. What else has their ending is left out by its name.
+fn of_folder(source: &ImportSource<'_>) -> Option<StarterSuite> {
+    let shape_of = |file: String| (shape::of(source, &join(&source.path, &file)), file);
+    let files: Vec<(DataShape, String)> = files_below(source).into_iter().map(shape_of).collect();
+    let ranked = files.iter().filter_map(|(shape, file)| Some((shape.rank()?, shape, file)));
+    let (rank, shape, first) = ranked.min_by_key(|(rank, ..)| *rank)?;
+    let ending = shape::ending(first)?;
     let is_sessions = *shape == DataShape::Session;
-    let is_agent = |file: &str| is_sessions && name_of(file).starts_with("agent-");
-    let of_ending = || files.iter().zip(&shapes).filter(|(file, _)| shape::ending(file) == ending);
-    let is_sample =
-        |(file, found): &(&String, &DataShape)| found.rank() == shape.rank() && !is_agent(file);
-    let is_deep = of_ending().filter(is_sample).any(|(file, _)| file.contains('/'));
-    let in_pattern = |(file, _): &(&String, &DataShape)| is_deep || !file.contains('/');
-    let others = of_ending().filter(in_pattern).filter(|it| !is_sample(it));
-    let others: Vec<String> = others.map(|(file, _)| file.clone()).collect();
-    let dataset = StarterDataset {
-        pattern: shape::pattern(ending, is_deep),
-        is_by_file: !matches!(shape, DataShape::Conversations { .. }),
-        leaves_out_agents: others.iter().any(|file| is_agent(file)),
-        left_out: others.into_iter().filter(|file| !is_agent(file)).collect(),
-        ..StarterDataset::default()
-    };
-    if dataset.left_out.len() > MAX_LEFT_OUT {
-        return Err(too_many_others(&source.path, &dataset.left_out));
+    let is_named_agent = |file: &str| name_of(file).starts_with("agent-");
+    let is_main = |(found, file): &(DataShape, String)| found == shape && !is_named_agent(file);
+    let has_main = is_sessions && files.iter().any(is_main);
+    let is_agent = |file: &str| has_main && is_named_agent(file);
+    let of_ending = files.iter().filter(|(_, file)| shape::ending(file) == Some(ending));
+    // A dataset of sessions leaves out empty ones by itself.
+    let (samples, others): (Vec<_>, Vec<_>) = of_ending
+        .filter(|(found, _)| !(is_sessions && *found == DataShape::Empty))
+        .partition(|(found, file)| found.rank() == Some(rank) && !is_agent(file));
+    let is_deep = samples.iter().any(|(_, file)| file.contains('/'));
+    let others = others.iter().map(|(_, file)| file.as_str());
+    let others: Vec<&str> = others.filter(|file| is_deep || !file.contains('/')).collect();
+    let (agents, others): (Vec<&str>, Vec<&str>) = others.iter().partition(|file| is_agent(file));
+    let mut suite = conversations(shape);
+    suite.pattern = format!("/{}*.{ending}", if is_deep { "**/" } else { "" });
+    let mut conditions = Vec::new();
+    if !others.is_empty() {
+        conditions.push(format!("file.path not in [{}]", text::quoted(&others)));
+        let more = if others.len() > 3 { " and others" } else { "" };
+        let some = others[..others.len().min(3)].join("`, `");
+        let files = count(others.len(), "other file");
+        suite.notes.push(format!("{files} left out by `where`: `{some}`{more}"));
     }
-    let note = left_out_note(&dataset);
-    let mut suite = if is_sessions { sessions(dataset) } else { messages(shape, dataset) };
-    suite.notes.extend(note);
-    Ok(Some(suite))
+    if !agents.is_empty() {
+        conditions.push("not matches(file.name, '^agent-')".to_owned());
+        suite.notes.push(format!("{} left out by `where`", count(agents.len(), "sub-agent")));
+    }
+    if !conditions.is_empty() {
+        suite.dataset.push(format!("where: {}", text::scalar(&conditions.join(" and "))));
+    }
+    Some(suite)
 }
 
 fn name_of(file: &str) -> &str {
@@ -187,12 +154,11 @@ fn files_below(source: &ImportSource<'_>) -> Vec<String> {
 }
 
 fn gather(source: &ImportSource<'_>, folder: &str, depth: usize, found: &mut Vec<String>) {
-    let whole = if folder.is_empty() { source.path.clone() } else { join(&source.path, folder) };
-    for name in source.list(&whole).unwrap_or_default() {
+    for name in source.list(&below(&source.path, folder)).unwrap_or_default() {
         if found.len() >= MAX_FILES {
             return;
         }
-        let path = if folder.is_empty() { name.clone() } else { join(folder, &name) };
+        let path = below(folder, &name);
         if shape::ending(&name).is_some() {
             found.push(path);
         } else if depth < MAX_DEPTH && !name.starts_with('.') {
@@ -201,22 +167,25 @@ fn gather(source: &ImportSource<'_>, folder: &str, depth: usize, found: &mut Vec
     }
 }
 
+/// A path in a folder, either of which may be empty.
+fn below(folder: &str, path: &str) -> String {
+    let is_one = folder.is_empty() || path.is_empty();
+    if is_one { format!("{folder}{path}") } else { join(folder, path) }
+}
+
 /// That a source is nothing to start from.
 pub fn unrecognized(source: &ImportSource<'_>) -> ImportError {
     let path = source.path.as_str();
     if !source.is_folder() {
-        let kinds: Vec<&str> = STARTERS.iter().map(|(_, reads)| *reads).collect();
-        return ImportError::unreadable(
-            format!("cannot start a suite from `{path}`"),
-            format!("`--from` takes {}", kinds.join("; ")),
-        );
+        let kinds = STARTERS.map(|(_, reads)| reads).join("; ");
+        let message = format!("cannot start a suite from `{path}`");
+        return ImportError::unreadable(message, format!("`--from` takes {kinds}"));
     }
     let message =
         format!("the folder `{path}` has no sessions of Claude Code and no chat messages");
-    let files = files_below(source);
-    let is_table = |file: &&String| shape::of(source, &join(path, file)) == DataShape::Rows;
-    let hint = match files.iter().find(is_table) {
-        Some(file) => format!("for answers in a table, name its file: `--from {}`", join(path, file)),
+    let mut files = files_below(source).into_iter().map(|file| join(path, &file));
+    let hint = match files.find(|file| shape::of(source, file) == DataShape::Rows) {
+        Some(file) => format!("for answers in a table, name its file: `--from {file}`"),
         None => "a session is a `.jsonl` file that Claude Code writes below `~/.claude/projects`; \
                  messages are `.jsonl` or `.json` files with `messages`, or with a `role` on each line"
             .to_owned(),
@@ -224,30 +193,39 @@ pub fn unrecognized(source: &ImportSource<'_>) -> ImportError {
     ImportError::unreadable(message, hint)
 }
 
-fn too_many_others(folder: &str, others: &[String]) -> ImportError {
-    let some: Vec<String> = others.iter().take(3).map(|file| format!("`{file}`")).collect();
-    let message = format!(
-        "the folder `{folder}` has {} that are no samples, such as {}",
-        count(others.len(), "file"),
-        enumerated(&some, "and")
-    );
-    ImportError::unreadable(message, "move the samples into a folder of their own, and name that")
+/// The suite over sessions or messages.
+fn conversations(shape: &DataShape) -> StarterSuite {
+    let mut dataset = vec!["sample: file                # each file is one sample".to_owned()];
+    let DataShape::Chats { key, has_tools } = shape else { return sessions(dataset) };
+    if let Some(key) = key {
+        dataset.clear();
+        if key != "messages" {
+            dataset.push(format!("fields: {{messages: {}}}", text::column(key)));
+        }
+    }
+    let mut graders = vec![answered("conversation")];
+    if *has_tools {
+        graders.push(StarterGrader::new(
+            "no_tool_errors",
+            "A conversation passes if no tool's answer begins like an error.",
+            r"{kind: tool, function: no_tool_errors, config: {pattern: '(?i)^\s*error'}}",
+        ));
+    }
+    StarterSuite {
+        kind: MESSAGES,
+        nouns: ["conversation", "conversations"],
+        dataset,
+        graders,
+        rubric: vec![
+            "Is the last answer correct and helpful?",
+            "Question: {input}",
+            "Answer: {submission}",
+        ],
+        ..StarterSuite::default()
+    }
 }
 
-fn left_out_note(dataset: &StarterDataset) -> Option<String> {
-    let files = &dataset.left_out;
-    let some = files.iter().take(3).map(|file| format!("`{file}`")).collect::<Vec<_>>();
-    let more = if files.len() > 3 { " and others" } else { "" };
-    (!files.is_empty()).then(|| {
-        format!(
-            "{} left out by `where`: {}{more}",
-            count(files.len(), "other file"),
-            some.join(", ")
-        )
-    })
-}
-
-fn sessions(dataset: StarterDataset) -> StarterSuite {
+fn sessions(dataset: Vec<String>) -> StarterSuite {
     let no_tool_errors = StarterGrader::new(
         "no_tool_errors",
         "A session passes if no tool call failed.",
@@ -261,13 +239,14 @@ fn sessions(dataset: StarterDataset) -> StarterSuite {
     StarterSuite {
         kind: SESSIONS,
         nouns: ["session of Claude Code", "sessions of Claude Code"],
-        notes: Vec::new(),
         dataset,
         graders: vec![no_tool_errors, few_tool_calls],
-        rubric: Rubric {
-            question: "Did the agent do what the user wanted?",
-            fields: vec!["Task: {input}", "Last answer: {submission}"],
-        },
+        rubric: vec![
+            "Did the agent do what the user wanted?",
+            "Task: {input}",
+            "Last answer: {submission}",
+        ],
+        ..StarterSuite::default()
     }
 }
 
@@ -276,57 +255,35 @@ fn answered(what: &str) -> StarterGrader {
     StarterGrader::new("answered", comment, "{kind: tool, function: length, config: {min: 1}}")
 }
 
-fn messages(shape: &DataShape, mut dataset: StarterDataset) -> StarterSuite {
-    if let DataShape::Conversations { key, .. } = shape
-        && key != "messages"
-    {
-        dataset.fields.push(("messages".to_owned(), key.clone()));
-    }
-    let no_tool_errors = shape.has_tools().then(|| {
-        StarterGrader::new(
-            "no_tool_errors",
-            "A conversation passes if no tool's answer begins like an error.",
-            r"{kind: tool, function: no_tool_errors, config: {pattern: '(?i)^\s*error'}}",
-        )
-    });
-    StarterSuite {
-        kind: MESSAGES,
-        nouns: ["conversation", "conversations"],
-        notes: Vec::new(),
-        dataset,
-        graders: [answered("conversation")].into_iter().chain(no_tool_errors).collect(),
-        rubric: Rubric {
-            question: "Is the last answer correct and helpful?",
-            fields: vec!["Question: {input}", "Answer: {submission}"],
-        },
-    }
-}
-
-fn answers(table: &TableReading, given: &[(String, String)]) -> Result<StarterSuite, ImportError> {
-    let roles = table.roles(given)?;
-    let expected = roles.column("ground_truth");
-    let fields = [
-        roles.column("input").map(|_| "Question: {input}"),
+fn answers(table: &TableReading) -> StarterSuite {
+    let expected = table.column("ground_truth");
+    let fields = table.renamed().map(|(ours, column)| format!("{ours}: {}", text::column(column)));
+    let fields = fields.collect::<Vec<_>>().join(", ");
+    let dataset = [
+        (!fields.is_empty()).then(|| format!("fields: {{{fields}}}")),
+        table.repeats_ids().then(|| {
+            "trials: by_order            # rows with one id are trials of one sample".to_owned()
+        }),
+        table
+            .lacks("output")
+            .then(|| "missing: empty              # a row without an answer scores 0".to_owned()),
+    ];
+    let rubric = [
+        Some("Is the answer correct and helpful?"),
+        table.column("input").map(|_| "Question: {input}"),
         expected.map(|_| "A correct answer says: {ground_truth}"),
         Some("Answer: {submission}"),
     ];
-    Ok(StarterSuite {
+    StarterSuite {
         kind: ANSWERS,
         nouns: ["row", "rows"],
-        notes: roles.notes(),
+        notes: table.notes(),
+        dataset: dataset.into_iter().flatten().collect(),
         graders: vec![match expected {
-            Some(column) => table.comparison(&roles, column),
+            Some(column) => table.comparison(column),
             None => answered("row"),
         }],
-        rubric: Rubric {
-            question: "Is the answer correct and helpful?",
-            fields: fields.into_iter().flatten().collect(),
-        },
-        dataset: StarterDataset {
-            has_trials: roles.column("id").is_some_and(|id| table.repeats(id)),
-            lacks_answers: table.lacks_answers(&roles),
-            fields: roles.renamed(),
-            ..StarterDataset::default()
-        },
-    })
+        rubric: rubric.into_iter().flatten().collect(),
+        ..StarterSuite::default()
+    }
 }

@@ -18,19 +18,14 @@ const LINES: usize = 200;
 pub(super) enum DataShape {
     /// Lines of Claude Code, with a conversation.
     Session,
-    /// The same of a session in which nothing was written.
-    NoConversation,
-    /// The messages of one conversation, in a list or one on each line.
-    Conversation {
-        has_tools: bool,
-    },
-    /// Rows with messages under `key`.
-    Conversations {
-        key: String,
+    /// Messages: those of one conversation, or of one in each row, under `key`.
+    Chats {
+        key: Option<String>,
         has_tools: bool,
     },
     /// Rows of anything else, or a table.
     Rows,
+    /// Nothing, or a session in which nothing was written.
     Empty,
     Unknown,
 }
@@ -40,17 +35,9 @@ impl DataShape {
     pub(super) fn rank(&self) -> Option<u8> {
         match self {
             Self::Session => Some(0),
-            Self::Conversation { .. } => Some(1),
-            Self::Conversations { .. } => Some(2),
-            Self::NoConversation | Self::Rows | Self::Empty | Self::Unknown => None,
-        }
-    }
-
-    /// Whether tools were called.
-    pub(super) fn has_tools(&self) -> bool {
-        match self {
-            Self::Conversation { has_tools } | Self::Conversations { has_tools, .. } => *has_tools,
-            _ => false,
+            Self::Chats { key: None, .. } => Some(1),
+            Self::Chats { .. } => Some(2),
+            Self::Rows | Self::Empty | Self::Unknown => None,
         }
     }
 }
@@ -61,59 +48,35 @@ pub(super) fn ending(file: &str) -> Option<&str> {
     ["jsonl", "ndjson", "json", "csv", "tsv"].contains(&ending).then_some(ending)
 }
 
-/// The pattern of the files of a folder with this ending, also in folders below it.
-pub(super) fn pattern(ending: Option<&str>, is_deep: bool) -> &'static str {
-    match (ending, is_deep) {
-        (Some("json"), false) => "/*.json",
-        (Some("json"), true) => "/**/*.json",
-        (Some("ndjson"), false) => "/*.ndjson",
-        (Some("ndjson"), true) => "/**/*.ndjson",
-        (_, false) => "/*.jsonl",
-        (_, true) => "/**/*.jsonl",
-    }
-}
-
 /// What a file holds; unknown where it cannot be read.
 pub(super) fn of(source: &ImportSource<'_>, path: &str) -> DataShape {
-    match DatasetFormat::of_name(path) {
-        Some(DatasetFormat::Csv | DatasetFormat::Tsv) => DataShape::Rows,
-        Some(DatasetFormat::Json) => {
-            let Ok(bytes) = source.bytes(path) else { return DataShape::Unknown };
-            of_json(&String::from_utf8_lossy(&bytes))
-        }
-        Some(DatasetFormat::Jsonl) => match source.beginning(path, HEAD) {
-            Ok(head) => of_lines(&String::from_utf8_lossy(&head)),
-            Err(_) => DataShape::Unknown,
-        },
-        Some(DatasetFormat::Yaml) | None => DataShape::Unknown,
+    let format = DatasetFormat::of_name(path);
+    let bytes = match format {
+        Some(DatasetFormat::Csv | DatasetFormat::Tsv) => return DataShape::Rows,
+        Some(DatasetFormat::Json) => source.bytes(path),
+        Some(DatasetFormat::Jsonl) => source.beginning(path, HEAD),
+        Some(DatasetFormat::Yaml) | None => return DataShape::Unknown,
+    };
+    let Ok(bytes) = bytes else { return DataShape::Unknown };
+    let text = String::from_utf8_lossy(&bytes);
+    match text.trim_start_matches('\u{feff}').trim() {
+        "" => DataShape::Empty,
+        text if format == Some(DatasetFormat::Json) => of_json(text),
+        text => of_lines(text),
     }
-}
-
-fn without_mark(text: &str) -> &str {
-    text.trim_start_matches('\u{feff}')
 }
 
 fn of_json(text: &str) -> DataShape {
-    let text = without_mark(text);
-    if text.trim().is_empty() {
-        return DataShape::Empty;
-    }
     match serde_json::from_str(&without_odd_numbers(text)) {
         Ok(Value::Array(items)) => of_items(&items),
-        Ok(value @ Value::Object(_))
-            if items_in(&value, "messages").next().is_some_and(is_chat) =>
-        {
-            DataShape::Conversation { has_tools: items_in(&value, "messages").any(is_of_tool) }
+        Ok(value) if items_in(&value, "messages").next().is_some_and(is_chat) => {
+            DataShape::Chats { key: None, has_tools: items_in(&value, "messages").any(is_of_tool) }
         }
         _ => DataShape::Unknown,
     }
 }
 
 fn of_lines(head: &str) -> DataShape {
-    let head = without_mark(head);
-    if head.trim().is_empty() {
-        return DataShape::Empty;
-    }
     let lines = head.lines().filter(|line| !line.trim().is_empty()).take(LINES);
     // The last line may be cut.
     let read = lines.map_while(|line| serde_json::from_str(&without_odd_numbers(line)).ok());
@@ -126,25 +89,20 @@ fn of_lines(head: &str) -> DataShape {
 }
 
 fn of_items(items: &[Value]) -> DataShape {
-    let Some(first) = items.first() else { return DataShape::Empty };
-    if items.iter().any(is_message_of_session) {
+    if items.iter().any(|line| is_session_line(line) && line.get("message").is_some()) {
         DataShape::Session
     } else if items.iter().all(is_session_line) {
-        DataShape::NoConversation
+        DataShape::Empty
     } else if items.iter().all(is_chat) {
-        DataShape::Conversation { has_tools: items.iter().any(is_of_tool) }
-    } else if let Some(key) = messages_key(first) {
-        let messages = || items.iter().flat_map(|item| items_in(item, &key));
-        DataShape::Conversations { has_tools: messages().any(is_of_tool), key }
+        DataShape::Chats { key: None, has_tools: items.iter().any(is_of_tool) }
+    } else if let Some(key) = items.first().and_then(messages_key) {
+        let has_tools = items.iter().flat_map(|item| items_in(item, &key)).any(is_of_tool);
+        DataShape::Chats { key: Some(key), has_tools }
     } else if items.iter().all(Value::is_object) {
         DataShape::Rows
     } else {
         DataShape::Unknown
     }
-}
-
-fn is_message_of_session(line: &Value) -> bool {
-    is_session_line(line) && line.get("message").is_some()
 }
 
 fn is_chat(message: &Value) -> bool {
@@ -157,16 +115,16 @@ fn is_of_tool(message: &Value) -> bool {
 
 /// The name under which a row has messages.
 fn messages_key(row: &Value) -> Option<String> {
-    let has = |name: &str| items_in(row, name).next().is_some_and(is_chat);
-    let names = row.as_object()?.keys();
-    let known = ["messages", "trajectory"].into_iter().find(|name| has(name)).map(str::to_owned);
-    known.or_else(|| names.cloned().find(|name| has(name)))
+    let own = ["messages", "trajectory"].into_iter();
+    let names = own.chain(row.as_object()?.keys().map(String::as_str));
+    let has = |name: &&str| items_in(row, name).next().is_some_and(is_chat);
+    names.into_iter().find(has).map(str::to_owned)
 }
 
-/// That a file is empty.
+/// That a file has nothing to start from.
 pub(super) fn empty(path: &str) -> ImportError {
     ImportError::unreadable(
-        format!("`{path}` is empty"),
+        format!("`{path}` has no conversation and no rows"),
         "name a file with sessions of Claude Code, chat messages, or answers in CSV or JSON Lines",
     )
 }

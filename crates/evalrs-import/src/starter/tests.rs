@@ -57,7 +57,7 @@ fn a_file_is_recognized_by_its_beginning() {
     let messages = format!("[{CHAT},{CHAT}]");
     for (name, text, expected) in [
         ("a.jsonl", session(), Some("claude-code")),
-        ("a.jsonl", format!("\u{feff}{SUMMARY}\n"), Some("claude-code")),
+        ("a.jsonl", format!("\u{feff}{SUMMARY}\n{ASK}\n"), Some("claude-code")),
         ("a.jsonl", format!("{CHAT}\n{CHAT}\n"), Some("openai-messages")),
         ("a.jsonl", chats("messages"), Some("openai-messages")),
         ("a.jsonl", chats("traj"), Some("openai-messages")),
@@ -97,12 +97,12 @@ fn sessions_of_a_folder_are_samples_and_other_files_are_not() {
             "dataset:",
             "path: DATA/*.jsonl",
             "sample: file                # each file is one sample",
-            "where: \"file.path not in ['empty.jsonl', 'rows.jsonl', 'summary.jsonl'] and not matches(file.name, '^agent-')\"",
+            "where: \"file.path not in ['rows.jsonl'] and not matches(file.name, '^agent-')\"",
         ]
     );
     assert_eq!(
         suite.notes,
-        ["3 other files left out by `where`: `empty.jsonl`, `rows.jsonl`, `summary.jsonl`"]
+        ["1 other file left out by `where`: `rows.jsonl`", "1 sub-agent left out by `where`"]
     );
     let below =
         [("p/x/a.jsonl", session.as_str()), ("p/y/b.jsonl", &session), ("p/y/x.csv", "a\n")];
@@ -152,13 +152,6 @@ fn a_folder_without_any_is_told() {
     );
     let table = told(&[("f/a/t.csv", "a,b\n")]);
     assert!(table.ends_with("name its file: `--from f/a/t.csv`)"), "{table}");
-    let session = session();
-    let names: Vec<String> = (0..21).map(|n| format!("f/{n:02}.jsonl")).collect();
-    let mut files: Vec<(&str, &str)> =
-        names.iter().map(|name| (name.as_str(), "{\"a\":1}\n")).collect();
-    files.push(("f/s.jsonl", &session));
-    let many = told(&files);
-    assert!(many.starts_with("the folder `f` has 21 files that are no samples, such as `00.jsonl`, `01.jsonl` and `02.jsonl`"), "{many}");
 }
 
 #[test]
@@ -177,6 +170,7 @@ fn columns_are_found_by_their_names() {
             "string_match",
         ),
         ("output,expected,answer\na,a,b\n", "ground_truth: expected", "string_match"),
+        ("question,answer\nq,a\n", "output: answer", "length"),
         (
             "text,prediction,label\nt,spam,spam\n",
             "ground_truth: label, output: prediction",
@@ -235,15 +229,15 @@ fn the_user_names_a_column() {
     for (given, expected) in [
         (
             &[][..],
-            "t.csv:1:1: no column has the answers (the columns are `q`, `a` and `note`: name the one with the answers, `--field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md)",
+            "t.csv:1:1: no column has the answers, such as `output`, `response`, `completion` or `answer` (the columns are `q`, `a` and `note`: name the one with the answers, `--field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md)",
         ),
         (
             &[("output", "note2")],
-            "`t.csv` has no column `note2` (did you mean `note`? its columns are `q`, `a` and `note`)",
+            "`t.csv` has no column `note2` (did you mean `note`? the columns are `q`, `a` and `note`)",
         ),
         (
             &[("outptu", "a")],
-            "`--field outptu=…` names no field of a row (did you mean `output`? the fields are `id`, ",
+            "`--field outptu=…` does not name a field of a row (did you mean `output`? the fields are `id`, ",
         ),
     ] {
         let told = of(given).unwrap_err();
@@ -263,8 +257,9 @@ fn a_file_without_rows_is_told() {
     for (name, text, expected) in [
         ("t.csv", "", "the dataset has no records"),
         ("t.csv", "question,response\n", "the dataset has no records"),
-        ("t.jsonl", "\n", "`t.jsonl` is empty"),
-        ("t.json", "", "`t.json` is empty"),
+        ("t.jsonl", "\n", "`t.jsonl` has no conversation and no rows"),
+        ("t.json", "", "`t.json` has no conversation and no rows"),
+        ("t.jsonl", SUMMARY, "`t.jsonl` has no conversation and no rows"),
         ("t.csv", "a|b\n1|2\n", "t.csv:1:1: the header has one column"),
     ] {
         let told = made(&[(name, text)], name, &[]).unwrap_err();
