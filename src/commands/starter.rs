@@ -67,7 +67,7 @@ pub(super) fn started(
     let name = folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("starter");
     let is_pattern = !suite.pattern.is_empty();
     let here = written(non_empty(source.trim_end_matches('/')), is_pattern);
-    let TriedSuite { samples, least } = tried(&suite.text(name, &here, Some(0.0)), system)?;
+    let TriedSuite { samples, least } = tried(&suite.text(name, &here, 1.0), system)?;
     let DataPath { home, rest } = path_from(&folder, source, system);
     let path = format!("{home}{}", written(&rest, is_pattern));
     let text = suite.text(name, &path, least);
@@ -90,7 +90,7 @@ pub(super) fn error(error: ImportError) -> Error {
 struct TriedSuite {
     samples: usize,
     /// The least that the gate's value can be, rounded down.
-    least: Option<f64>,
+    least: f64,
 }
 
 fn tried(text: &str, system: &dyn System) -> Result<TriedSuite, Error> {
@@ -104,8 +104,8 @@ fn tried(text: &str, system: &dyn System) -> Result<TriedSuite, Error> {
     }
     check_selected(&session, TRIED, Vec::new())?;
     let summary = results::summary(&session.db, session.root);
-    let least = summary.gate.lowest.or(summary.gate.value);
-    let least = least.map(|least| (least * 100.0).floor() / 100.0);
+    let least = summary.gate.lowest.or(summary.gate.value).unwrap_or_default();
+    let least = (least * 100.0).floor() / 100.0;
     Ok(TriedSuite { samples: summary.samples, least })
 }
 

@@ -38,13 +38,14 @@ const OTHER_NAMES: [(&str, &str); 4] = [
 #[derive(Debug, Default)]
 pub(super) struct TableReading {
     path: String,
-    /// The line of the header; none of JSON.
-    header: Option<String>,
+    /// The first line; none of JSON, which may be one line.
+    first: Option<String>,
     columns: Vec<String>,
     records: Vec<String>,
     /// Our name, and the column's.
     found: Vec<(&'static str, String)>,
-    has_labels: bool,
+    /// Whether there are labels that are not verdicts.
+    odd_label: bool,
 }
 
 impl TableReading {
@@ -64,7 +65,7 @@ impl TableReading {
         let first = text.lines().find(|line| !line.trim().is_empty());
         let mut table = Self {
             path: path.to_owned(),
-            header: first.filter(|_| format.has_cells()).map(str::to_owned),
+            first: first.filter(|_| format != DatasetFormat::Json).map(str::to_owned),
             records: records.into_iter().map(|record| record.text.into_owned()).collect(),
             ..Self::default()
         };
@@ -103,8 +104,12 @@ impl TableReading {
         })
     }
 
-    fn values<'t>(&'t self, path: &'t str) -> impl Iterator<Item = Option<Value>> {
-        self.cells(path).take(LOOKED_AT).map(|json| serde_json::from_str(json?).ok())
+    /// The text at a path of the first rows, in lower case.
+    fn texts<'t>(&'t self, path: &'t str) -> impl Iterator<Item = Option<String>> {
+        self.cells(path).take(LOOKED_AT).map(|json| {
+            let value: Value = serde_json::from_str(json?).ok()?;
+            Some(json_text(&value).trim().to_lowercase())
+        })
     }
 
     /// Whether two rows are one trial of one sample.
@@ -124,7 +129,7 @@ impl TableReading {
         for (name, column) in given {
             let ours = FIELDS.iter().find(|(ours, _)| ours == name);
             let (ours, _) = ours.ok_or_else(|| unknown_field(name))?;
-            if !self.columns.contains(column) && self.values(column).flatten().next().is_none() {
+            if !self.columns.contains(column) && self.texts(column).flatten().next().is_none() {
                 return Err(self.unknown_column(column));
             }
             self.found.retain(|(found, _)| found != ours);
@@ -153,45 +158,46 @@ impl TableReading {
         free.filter_map(|it| Some((rank(it)?, it))).min_by_key(|it| it.0).map(|it| it.1.clone())
     }
 
-    /// A column `label` is the verdict of a person. Where it is neither that nor a score, it is the right answer.
+    /// A column `label` is the verdict of a person. Where it has answers instead, it is the right one.
     fn settle_label(&mut self) {
         let label = self.columns.iter().find(|column| plain(column) == "label").cloned();
         let Some(label) = label.filter(|label| !self.is_found(label)) else { return };
-        let labels: Vec<Value> = self.values(&label).flatten().collect();
+        let labels: BTreeSet<String> = self.texts(&label).flatten().collect();
+        let answers = self.column("output").map(|column| self.texts(column).flatten().collect());
+        let answers: BTreeSet<String> = answers.unwrap_or_default();
         if labels.is_empty() {
             return;
         }
-        self.has_labels = labels.iter().all(is_label);
-        if self.has_labels {
+        if labels.iter().all(|label| is_verdict(label)) {
             self.found.push(("label", label));
-        } else if self.column("ground_truth").is_none() {
+        } else if self.column("ground_truth").is_none() && !labels.is_disjoint(&answers) {
             self.found.push(("ground_truth", label));
+        } else {
+            self.odd_label = true;
         }
     }
 
     /// The grader that compares answers with a column, by what most answers look like.
     pub(super) fn comparison(&self, expected: &str) -> StarterGrader {
-        let output = self.column("output").unwrap_or_default();
-        let text = |value: &Value| json_text(value).trim().to_lowercase();
-        let rows = self.values(output).zip(self.values(expected));
-        let rows: Vec<(Value, Value)> = rows
-            .filter_map(|(answer, wanted)| Some((answer.unwrap_or_default(), wanted?)))
-            .collect();
-        let equal = rows.iter().filter(|(answer, wanted)| text(answer) == text(wanted)).count();
-        let within = rows.iter().filter(|(answer, wanted)| text(answer).contains(&text(wanted)));
-        let within = within.count();
+        let answers = self.column("output").unwrap_or_default();
+        let rows = self.texts(answers).zip(self.texts(expected));
+        let rows = rows.filter_map(|(answer, wanted)| Some((answer.unwrap_or_default(), wanted?)));
+        let rows: Vec<(String, String)> = rows.collect();
+        let equal = rows.iter().filter(|(answer, wanted)| answer == wanted).count();
+        let within = rows.iter().filter(|(answer, wanted)| answer.contains(wanted)).count();
         let column = clipped(expected);
         let passes = |how: &str| format!("A row passes if its answer {how} `{column}`");
-        let (function, comment) = if rows.iter().any(|(_, wanted)| wanted.is_array()) {
-            ("one_of", passes("is one of") + ".")
-        } else if equal > 0 && equal == within {
-            ("string_match", passes("is") + ", in upper or lower case.")
-        } else if within > 0 {
-            ("contains", passes("contains") + ", in upper or lower case.")
-        } else {
-            let comment = "so the score is the share of words in common.";
-            ("f1", format!("No answer contains `{column}`, {comment}"))
-        };
+        let (function, comment) =
+            if self.cells(expected).flatten().any(|json| json.starts_with('[')) {
+                ("one_of", passes("is one of") + ".")
+            } else if equal > 0 && equal == within {
+                ("string_match", passes("is") + ", in upper or lower case.")
+            } else if within > 0 {
+                ("contains", passes("contains") + ", in upper or lower case.")
+            } else {
+                let comment = "so the score is the share of words in common.";
+                ("f1", format!("No answer contains `{column}`, {comment}"))
+            };
         let only = if self.lacks("ground_truth") { ", only: has(ground_truth)" } else { "" };
         let spec = format!("{{kind: tool, function: {function}{only}}}");
         StarterGrader { name: "correct", comment, spec }
@@ -220,16 +226,18 @@ impl TableReading {
             notes
                 .push(format!("not used: {}; a rubric reads one as {{row.NAME}}", quoted(&others)));
         }
-        if self.has_labels {
-            notes.push("`label` is a human label: runs compare each grader with it".to_owned());
-        }
+        let label = match self.column("label") {
+            Some(_) => "`label` is a human label: runs compare each grader with it",
+            None => "`label` is not used: a human label is `pass`, `fail` or a number from 0 to 1",
+        };
+        notes.extend((self.odd_label || self.column("label").is_some()).then(|| label.to_owned()));
         notes
     }
 
     fn no_answers(&self) -> ImportError {
         let path = self.path.as_str();
-        let place = match self.header.as_deref() {
-            Some(header) => Place::in_line(path, 1, header, 0..header.len()),
+        let place = match self.first.as_deref() {
+            Some(first) => Place::in_line(path, 1, first, 0..first.len()),
             None => Place::file(path),
         };
         let columns = self.columns_in_words();
@@ -269,11 +277,10 @@ fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
-/// Whether a value says that an answer passes or fails, or is a score from 0 to 1.
-fn is_label(value: &Value) -> bool {
-    let text = json_text(value).trim().to_ascii_lowercase();
-    ["pass", "passed", "fail", "failed", "true", "false"].contains(&text.as_str())
-        || text.parse().is_ok_and(|score: f64| (0.0..=1.0).contains(&score))
+/// Whether a label is a verdict, or a score from 0 to 1.
+fn is_verdict(label: &str) -> bool {
+    ["pass", "passed", "fail", "failed", "true", "false"].contains(&label)
+        || label.parse().is_ok_and(|score: f64| (0.0..=1.0).contains(&score))
 }
 
 fn unknown_field(name: &str) -> ImportError {

@@ -54,7 +54,11 @@ pub(super) fn of(source: &ImportSource<'_>, path: &str) -> DataShape {
     let bytes = match format {
         Some(DatasetFormat::Csv | DatasetFormat::Tsv) => return DataShape::Rows,
         Some(DatasetFormat::Json) => source.bytes(path),
-        Some(DatasetFormat::Jsonl) => source.beginning(path, HEAD),
+        Some(DatasetFormat::Jsonl) => match source.beginning(path, HEAD) {
+            // A picture in the first line, or a whole file.
+            Ok(head) if head.len() == HEAD && !head.contains(&b'\n') => source.bytes(path),
+            head => head,
+        },
         Some(DatasetFormat::Yaml) | None => return DataShape::Unknown,
     };
     let Ok(bytes) = bytes else { return DataShape::Unknown };
@@ -81,10 +85,6 @@ fn of_lines(head: &str) -> DataShape {
     // The last line may be cut.
     let read = lines.map_while(|line| serde_json::from_str(&without_odd_numbers(line)).ok());
     let items: Vec<Value> = read.collect();
-    if items.is_empty() && ["\"sessionId\"", "\"type\""].iter().all(|key| head.contains(key)) {
-        // One line of a session holds a picture, or a whole file.
-        return DataShape::Session;
-    }
     if items.is_empty() { DataShape::Unknown } else { of_items(&items) }
 }
 

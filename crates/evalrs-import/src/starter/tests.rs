@@ -43,7 +43,7 @@ fn said(error: ImportError) -> String {
 
 /// The lines of the suite that are no comments, for the data at `DATA`.
 fn lines(suite: &StarterSuite) -> Vec<String> {
-    let text = suite.text("mine", "DATA", Some(0.5));
+    let text = suite.text("mine", "DATA", 0.5);
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     lines.map(|line| line.trim().to_owned()).collect()
 }
@@ -172,11 +172,12 @@ fn columns_are_found_by_their_names() {
         ("output,expected,answer\na,a,b\n", "ground_truth: expected", "string_match"),
         ("question,answer\nq,a\n", "output: answer", "length"),
         (
-            "text,prediction,label\nt,spam,spam\n",
+            "text,prediction,label\nt,spam,Spam\n",
             "ground_truth: label, output: prediction",
             "string_match",
         ),
         ("prompt,output,label\nt,a,pass\n", "", "length"),
+        ("prompt,output,label\nt,a,good\n", "", "length"),
         ("prompt,output,true\nt,a,x\n", "", "length"),
     ] {
         let lines = table(text);
@@ -279,13 +280,13 @@ fn names_and_paths_are_texts_of_yaml() {
             "name: \"$${X}: #1\"|path: ${HOME}/.claude/projects/-x",
         ),
     ] {
-        let text = suite.text(name, path, None);
+        let text = suite.text(name, path, 0.0);
         let lines: Vec<&str> = text
             .lines()
             .map(str::trim)
             .filter(|line| line.starts_with("name:") || line.starts_with("path:"))
             .collect();
         assert_eq!(lines.join("|"), expected);
-        assert!(!text.contains("gate:"));
+        assert!(!text.contains("\ngate:"));
     }
 }

@@ -15,11 +15,18 @@ good:
   model: gpt-4o-mini
   pass_threshold: 0.7
   prompt: |";
+/// What is over the gate, and what makes it a comment.
+const TODAY: (&str, &str) = (
+    "The mean score of today, rounded down: raise it as your agent improves. Exit code 0 if the gate passes, 1 if not.",
+    "",
+);
+const NOTHING: (&str, &str) =
+    ("The mean score of today is 0. Once it is higher, set a gate:", "# ");
 const SCALE: [&str; 3] = ["1.0: yes", "0.5: partly", "0.0: no"];
 
 impl StarterSuite {
     /// The suite `name` over the data at `path`. `least` is what the gate's grader has today.
-    pub fn text(&self, name: &str, path: &str, least: Option<f64>) -> String {
+    pub fn text(&self, name: &str, path: &str, least: f64) -> String {
         let mut text = format!(
             "# What is graded, how, and what must hold:  evalrs run suite.yaml\n\
              name: {}\n\
@@ -39,14 +46,14 @@ impl StarterSuite {
         for line in RUBRIC.lines().map(str::to_owned).chain(prompt) {
             let _ = writeln!(text, "  # {line}");
         }
-        if let (Some(first), Some(least)) = (self.graders.first(), least) {
-            let _ = write!(
-                text,
-                "# The mean score of today, rounded down: raise it as your agent improves. Exit code 0 if the gate passes, 1 if not.\n\
-                 gate: {{metric_key: {}, metric: avg_score, op: gte, value: {least}}}\n",
-                first.name
-            );
-        }
+        let first = self.graders.first().map(|grader| grader.name).unwrap_or_default();
+        let (comment, sign) = if least > 0.0 { TODAY } else { NOTHING };
+        let value = if least > 0.0 { least } else { 0.5 };
+        let _ = writeln!(text, "# {comment}");
+        let _ = writeln!(
+            text,
+            "{sign}gate: {{metric_key: {first}, metric: avg_score, op: gte, value: {value}}}"
+        );
         text
     }
 }
