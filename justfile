@@ -23,6 +23,10 @@ quick *FILTER:
 bless *FILTER:
     INSTA_UPDATE=always cargo test {{FILTER}}
 
+# Writes the generated parts of docs/, and schema.json, out of declarations
+docs:
+    UPDATE_DOCS=1 cargo test --test it -- docs::generated
+
 # The benches, against a plain loop
 bench *NAME:
     cargo bench {{ if NAME == "" { "" } else { "--bench " + NAME } }}

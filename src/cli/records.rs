@@ -29,10 +29,12 @@ pub struct ReportArgs {
     /// List at most N failures [default: 10, in Markdown 20]
     #[arg(long, value_name = "N")]
     pub failures: Option<usize>,
-    /// Shows every number that the report has.
+    /// Show every number of the report
     #[arg(long)]
     pub details: bool,
-    /// Reports what moved since this run, in place of the one before; in Markdown too.
+    /// Report what moved since RUN
+    ///
+    /// In Markdown, the report has this part only with this flag.
     #[arg(long, value_name = "RUN")]
     pub against: Option<String>,
     #[command(flatten)]

@@ -4,6 +4,7 @@ A recipe is a section: its files are the blocks after a line that ends with "`NA
 blocks of `sh`, run in one empty folder in their order. A scripted judge stands in for models. EVALRS names another binary.
 """
 
+import json
 import os
 import re
 import shutil
@@ -86,15 +87,37 @@ class LinksTest(unittest.TestCase):
         self.assertEqual(len(listed), len(set(listed)))
         self.assertEqual(sorted(set(listed) | coming_from), sorted(there))
 
+
+
+@unittest.skipUnless(shutil.which(os.environ.get("MDBOOK", "mdbook")), "needs mdbook")
+class BookTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        cls.html = Path(place.name, "html")
+        cls.built = subprocess.run(["bash", str(ROOT / "dist/book"), place.name], capture_output=True, text=True, check=False)
+
     def test_the_book_builds(self):
-        mdbook = shutil.which(os.environ.get("MDBOOK", "mdbook"))
-        if mdbook is None:
-            self.skipTest("needs mdbook")
-        with tempfile.TemporaryDirectory() as place:
-            done = subprocess.run(["bash", str(ROOT / "dist/book"), place], capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertNotIn("WARN", done.stderr)
-            self.assertTrue(Path(place, "html/recipes.html").is_file())
+        self.assertEqual(self.built.returncode, 0, self.built.stderr)
+        self.assertNotIn("WARN", self.built.stderr)
+        self.assertTrue((self.html / "recipes.html").is_file())
+
+    def test_its_links_lead_somewhere(self):
+        broken = []
+        for page in self.html.rglob("*.html"):
+            for target in re.findall(r'<a href="([^"#]+)', page.read_text(encoding="utf-8")):
+                if ":" not in target and not (page.parent / target).exists():
+                    broken.append(f"{page.relative_to(self.html)}: {target}")
+        self.assertEqual(broken, [])
+
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_its_search_finds_every_key(self):
+        command = ["node", str(ROOT / "tests/book/search.mjs"), str(self.html), str(DOCS / "suite/keys.md")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["missing"], [])
+        self.assertGreater(found["keys"], 200)
 
 
 @unittest.skipUnless(BINARY.is_file() and shutil.which("bash"), "needs the binary (`cargo build`) and bash")

@@ -59,7 +59,7 @@ pub struct ImportedSource {
 pub struct ImportedSuite {
     /// The name of its file without `.yaml`.
     pub file: String,
-    /// What the suite says, in the fields of docs/suite.md. `dataset` is filled in from `rows`, a mapping without a `path`
+    /// What the suite says, in the fields of docs/suite/README.md. `dataset` is filled in from `rows`, a mapping without a `path`
     /// completed.
     pub suite: Value,
     /// The input and the answer.

@@ -64,7 +64,7 @@ pub fn graders() -> Vec<RegistryEntry> {
     let judge = RegistryEntry {
         id: "rubric",
         name: "Rubric",
-        description: "A judge grades the submission by a rubric: a model, or an agent (`agent_file`).",
+        description: "A judge grades the submission by a rubric: a model, an agent (`agent_file`) or a command (`command`).",
         kind: "rubric",
         options: rubric_options(),
         scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
@@ -76,13 +76,13 @@ pub fn graders() -> Vec<RegistryEntry> {
         description: "A program of yours grades: an executable, a module that exports `grade` (.ts .js .mjs .cjs), or a function of a Python file (`path: file.py:name`, or `kind: tool` with `function: file.py:name`).",
         kind: "program",
         options: program_options(),
-        scoring: "any number from 0.0 to 1.0; its own `pass` decides if it gives one",
+        scoring: "any number from 0.0 to 1.0; its own `pass` decides where it returns one",
         ..RegistryEntry::default()
     };
     let combine = RegistryEntry {
         id: "combine",
         name: "Combination",
-        description: "An expression makes one score, combined from other graders.",
+        description: "An expression makes one score of the scores of other graders.",
         kind: "combine",
         options: combine_options(),
         scoring: "the value of the expression, which must be from 0.0 to 1.0",
@@ -168,11 +168,11 @@ pub fn targets() -> Vec<RegistryEntry> {
     vec![RegistryEntry {
         id: "recorded",
         name: "Recorded",
-        description: "Trajectories already recorded: in the dataset's rows, in a file joined by id, or in a result directory.",
+        description: "Recorded trajectories: in the dataset's rows, in a file joined by id, or in a result folder.",
         kind: "target",
         options: json!({"type": "object", "properties": {
-            "path": {"type": "string", "description": "a file of trajectories, a folder with one file a sample, or a Letta result directory"},
-            "format": {"type": "string", "description": "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent"},
+            "path": {"type": "string", "description": "a file of trajectories, a folder with one file per sample, or a Letta result folder"},
+            "format": {"type": "string", "description": "letta, inspect, openai_chat, anthropic, claude_code, steps, atif, otel or text; detected if absent"},
         }}),
         ..RegistryEntry::default()
     }]

@@ -15,15 +15,15 @@ use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 
 pub(crate) static ROLLUP: Section = section!["a roll-up",
-    "name": Text, required => "its name in reports";
-    "description": Text => "its purpose";
-    "metrics": MapOf(&Mapping(&ROLLUP_METRIC)), required => "the numbers: name → number";
-    "gate": AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)]) => "the rule that decides the exit code together with the gates of the suites; `metric_key` names a number";
+    "name": Text, required => "the roll-up's name in reports";
+    "description": Text => "one line about the roll-up, for readers";
+    "metrics": MapOf(&Mapping(&ROLLUP_METRIC)), required => "name → number over several suites";
+    "gate": AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)]) => "the rule that decides the exit code, beside the gates of the suites; `metric_key` names a number";
 ];
 
 pub(crate) static ROLLUP_METRIC: Section = section!["a metric of a roll-up",
-    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "write `kind: macro`, or `kind: weighted` and `weights`" => "`macro` weighs all equally, `weighted` by `weights`";
-    "of": Texts => "the numbers it averages: `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
+    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "write `kind: macro`, or `kind: weighted` and `weights`" => "`macro` weighs all alike, `weighted` by `weights`";
+    "of": Texts => "the numbers to average: `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
     "weights": AnyOf(&[ListOf(&WEIGHT), MapOf(&WEIGHT)]) => "the weight of each: a list in the order of `of`, or name → weight, which may replace `of`";
 ];
 

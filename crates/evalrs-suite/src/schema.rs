@@ -1,4 +1,4 @@
-//! The JSON Schemas of suites and roll-ups, draft 2020-12, for editors.
+//! The JSON Schemas of suites, roll-ups and `evalrs.toml`, draft 2020-12, for editors.
 //!
 //! It takes every suite that is read without an error and refuses fields that are unknown or missing, values of another type
 //! and numbers out of range. A suite that extends another says only what differs: nothing is missing there. Text with `${`
@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::rollup::ROLLUP;
 use crate::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
 use crate::sections::suite::{EXTENDS, SUITE};
+use crate::workspace::WORKSPACE;
 
 /// Text that is a truth value in YAML 1.1, or not known before the environment is.
 const TRUTH: &str = r"^([yY]|[yY][eE][sS]|[nN]|[nN][oO]|[oO][nN]|[oO][fF][fF]|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]|[01])$|\$\{";
@@ -34,10 +35,19 @@ pub fn suite_schema() -> Value {
 
 /// The schema that `evalrs schemas rollup` prints.
 pub fn rollup_schema() -> Value {
+    of_section(&ROLLUP, "evalrs roll-up")
+}
+
+/// The schema that `evalrs schemas workspace` prints: that of `evalrs.toml`.
+pub fn workspace_schema() -> Value {
+    of_section(&WORKSPACE, "evalrs.toml")
+}
+
+fn of_section(section: &Section, title: &str) -> Value {
     let mut definitions = Definitions::default();
-    let mut schema = definitions.object(ROLLUP.fields());
+    let mut schema = definitions.object(section.fields());
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-    schema["title"] = "evalrs roll-up".into();
+    schema["title"] = title.into();
     schema["$defs"] = Value::Object(definitions.of_sections());
     schema
 }
@@ -76,10 +86,7 @@ impl Definitions {
     }
 
     fn property(&mut self, field: &FieldSpec) -> Value {
-        let mut property = json!({});
-        if !field.doc.is_empty() {
-            property["description"] = field.doc.into();
-        }
+        let mut property = json!({"description": field.doc});
         if let Some(default) = field.default.and_then(|json| serde_json::from_str(json).ok()) {
             property["default"] = default;
         }
@@ -131,7 +138,8 @@ impl Definitions {
         if let Some((name, _)) = self.sections.iter().find(|(_, met)| std::ptr::eq(*met, section)) {
             return name.clone();
         }
-        let owner = section.owner.trim_start_matches("a ").replace('`', "").replace(' ', "_");
+        let owner =
+            section.owner.trim_start_matches("a ").replace(['`', '[', ']'], "").replace(' ', "_");
         let of_owner = self.sections.iter().filter(|(_, met)| met.owner == section.owner).count();
         let name = match of_owner {
             0 => format!("{}{owner}", self.prefix),

@@ -1,8 +1,8 @@
 //! How the fields of a section are declared: what each is called, what it takes, and its purpose.
 //!
 //! A declaration is all there is to say of a field that does not depend on its neighbours. The readers take names and
-//! bounds from it, [`super::schema`] makes the JSON Schema for editors of it, the registry lists it, and a test compares
-//! the tables of the documents with it.
+//! bounds from it, [`super::schema`] makes the JSON Schema for editors of it, the registry lists it, and the tables
+//! of the documents are generated from it.
 
 /// The fields of a mapping, in the order in which messages list them.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +46,6 @@ impl FieldSpec {
     /// The field that distinguishes a section from others of its place: one of these names.
     pub(crate) const fn kind(names: &'static [&'static str], doc: &'static str) -> Self {
         Self::new("kind", FieldShape::Choice(names), doc).required()
-    }
-
-    /// A field that takes anything.
-    pub(crate) const fn anything(name: &'static str) -> Self {
-        Self::new(name, FieldShape::Anything, "")
     }
 
     /// The same, which must be there.
@@ -134,12 +129,8 @@ pub(crate) const fn names<T, const N: usize>(table: &[(&'static str, T); N]) -> 
     names
 }
 
-/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, its purpose. Or names alone, of
-/// fields that take anything.
+/// Fields, one a line: name, shape, whether it must be there or what it is otherwise, what it is for.
 macro_rules! fields {
-    ($($name:literal)*) => {
-        &[$($crate::section::FieldSpec::anything($name)),*]
-    };
     ($($name:literal: $shape:expr $(, $mark:ident $($($arg:literal),+)?)? => $doc:literal;)*) => {
         &[$($crate::section::FieldSpec::new($name, $shape, $doc)$(.$mark($($($arg),+)?))?),*]
     };

@@ -60,37 +60,36 @@ pub enum Color {
 
 const DOLLARS: &str = "a number of US dollars per million tokens, 0 or more";
 
-static WORKSPACE: Section = section!["`evalrs.toml`",
-    "cache": FieldShape::Mapping(&CACHE) => "the folder of outcomes";
+pub(crate) static WORKSPACE: Section = section!["`evalrs.toml`",
+    "cache": FieldShape::Mapping(&CACHE) => "where outcomes are stored";
     "run": FieldShape::Mapping(&RUN) => "how suites are evaluated";
     "history": FieldShape::Mapping(&HISTORY) => "the history of suites";
-    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "prices of models, over the list prices";
+    "prices": FieldShape::MapOf(&FieldShape::Mapping(&PRICE)) => "model → price, over the list prices";
 ];
 
 static CACHE: Section = section!["`[cache]`",
-    "dir": FieldShape::Text => "the store, from this folder";
+    "dir": FieldShape::Text => "the cache folder, from the folder of `evalrs.toml`";
 ];
 
 static RUN: Section = section!["`[run]`",
-    "max_concurrent": COUNT, or "15" => "calls in flight at once";
+    "max_concurrent": COUNT, or "15" => "actions in flight at once";
     "color": FieldShape::Choice(Color::VARIANTS), or "\"auto\"" => "when output has colour";
-    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
-    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may make";
-    "max_requests_per_minute": COUNT => "requests per minute to each endpoint, unless the suite \
-                                         sets them";
-    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "tokens per minute to each endpoint, unless the suite sets them";
-    "max_identical_failures": COUNT, or "10" => "consecutive failures after which an endpoint is disabled for the run";
-    "keep_runs": COUNT => "records of runs to keep, of all suites together";
-    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "the sandbox of programs that do not set their own";
+    "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "the most US dollars a run may spend";
+    "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "the most calls a run may make";
+    "max_requests_per_minute": COUNT => "the most requests to each endpoint in a minute, where the suite sets none";
+    "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the most tokens of each endpoint in a minute, where the suite sets none";
+    "max_identical_failures": COUNT, or "10" => "identical failures in a row that disable an endpoint for the run";
+    "keep_runs": COUNT => "records of runs to keep, of all suites together; if absent, 20 of each suite";
+    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "the sandbox of programs, where neither they nor their suite set one";
 ];
 
 static HISTORY: Section = section!["`[history]`",
-    "keep": FieldShape::Truth => "runs add a line to `cache/NAME.history.jsonl`, to be committed";
+    "keep": FieldShape::Truth => "whether runs add a line to `cache/NAME.history.jsonl`; if absent, only where that file is";
 ];
 
 static PRICE: Section = section!["a price",
-    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "the cost of a million tokens sent";
-    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "the cost of a million tokens received";
+    "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens sent";
+    "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens received";
 ];
 
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.

@@ -17,7 +17,7 @@ use evalrs_base::json_path;
 pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
     id: "json_path",
     name: "JSONPath",
-    description: "The result of a JSONPath query: one text as it is, anything else as JSON.",
+    description: "The result of a JSONPath query (RFC 9535): one text as it is, anything else as JSON.",
     options: schema::<Query>,
     compile: |config| {
         let Query { path, source } = options(config)?;
@@ -35,7 +35,7 @@ pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
 struct Query {
     /// An RFC 9535 query.
     path: String,
-    /// The value to search: the dataset row, the final output read as JSON, or the trajectory.
+    /// The subject of the query: the dataset row, the final output read as JSON, or the trajectory.
     #[serde(default)]
     source: QuerySource,
 }

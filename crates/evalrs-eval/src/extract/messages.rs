@@ -38,7 +38,7 @@ pub(super) const FIRST_ASSISTANT: ExtractorInfo = ExtractorInfo {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JoinedMessages {
-    /// The separator of two messages.
+    /// The text between two messages.
     #[serde(default = "line_feed")]
     separator: String,
 }
@@ -90,8 +90,7 @@ pub(super) const TRAJECTORY: ExtractorInfo = ExtractorInfo {
 pub(super) const AFTER_MARKER: ExtractorInfo = ExtractorInfo {
     id: "after_marker",
     name: "After marker",
-    description: "The text after a marker in the newest assistant message that contains it, \
-                  trimmed.",
+    description: "The text after a marker, in the newest assistant message that contains it; trimmed.",
     options: schema::<AfterMarker>,
     compile: |config| {
         with_options(config, |options: &AfterMarker, from| {
@@ -104,7 +103,7 @@ pub(super) const AFTER_MARKER: ExtractorInfo = ExtractorInfo {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AfterMarker {
-    /// The text to look for.
+    /// The text to find.
     #[schemars(length(min = 1))]
     marker: String,
     /// Whether the marker itself is part of the submission.
@@ -140,7 +139,7 @@ struct OneTool {
 pub(super) const TOOL_ARGUMENTS: ExtractorInfo = ExtractorInfo {
     id: "tool_arguments",
     name: "Tool arguments",
-    description: "The arguments of the first call of a tool as they were written; `{}` if there is none.",
+    description: "The arguments of the first call of a tool as written; `{}` if there is none.",
     options: schema::<OneTool>,
     compile: |config| {
         with_options(config, |tool: &OneTool, from| {
@@ -181,7 +180,7 @@ fn tool_output(from: &ExtractView<'_>, tool_name: &str) -> String {
 pub(super) const MEMORY_BLOCK: ExtractorInfo = ExtractorInfo {
     id: "memory_block",
     name: "Memory block",
-    description: "The value of a memory block in the final state of the agent.",
+    description: "The value of a memory block in the agent's final state.",
     options: schema::<MemoryBlock>,
     compile: |config| {
         let MemoryBlock { block_label } = options(config)?;

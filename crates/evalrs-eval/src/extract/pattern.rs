@@ -19,7 +19,7 @@ use evalrs_model::spec::OptionProblem;
 pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
     id: "pattern",
     name: "Pattern",
-    description: "The match of a pattern in the newest assistant message that matches it.",
+    description: "The match of a Python pattern, in the newest assistant message that it matches.",
     options: schema::<PatternOptions>,
     compile: |config| {
         let pattern = PatternExtractor::new(config)?;

@@ -102,7 +102,7 @@ enum Arguments {
     Exact,
     /// The expected ones are there and equal; there may be others.
     Subset,
-    /// They do not matter.
+    /// They are ignored.
     Ignore,
 }
 
@@ -115,7 +115,7 @@ enum Comparator {
     Exact,
     /// As text, without regard to case.
     IgnoreCase,
-    /// As numbers, however they are written.
+    /// As numbers, in any notation.
     Numeric,
     /// The expected text is a pattern that matches somewhere.
     Regex,
@@ -140,18 +140,18 @@ enum CallScore {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ToolCallsMatch {
-    /// The expected calls: a list of `{name, arguments}`.
+    /// The expected calls: a list of `{name, arguments}`, each perhaps with `one_of` and `optional`.
     expected: Option<Vec<Value>>,
-    /// Where the expected calls stand in the row: a dotted path.
+    /// The dotted path of the expected calls in the row.
     #[schemars(length(min = 1))]
     path: Option<String>,
-    /// How the calls as a whole compare; `strict` without it.
+    /// How the calls as a whole compare; `strict` if absent.
     mode: Option<Mode>,
-    /// The score, where it is more than whether the calls match: calls are paired with expected ones in any order.
+    /// Scores by F1, precision or recall over calls, paired with the expected ones in any order; if absent, 1.0 or 0.0.
     score: Option<CallScore>,
-    /// How calls are written in the submission, which then is read instead of the trajectory.
+    /// The notation of calls in the submission; then the submission is read instead of the trajectory.
     written: Option<CallSyntax>,
-    /// A Python pattern that finds calls in the submission, which then is read instead of the trajectory: its groups
+    /// A Python pattern that finds calls in the submission, which is then read instead of the trajectory: its groups
     /// `name` and `arguments`, else its first two.
     #[schemars(length(min = 1))]
     pattern: Option<String>,
@@ -159,7 +159,7 @@ struct ToolCallsMatch {
     arguments: Arguments,
     /// Tool (`*` for any) → argument → how it compares.
     comparators: BTreeMap<String, BTreeMap<String, Comparator>>,
-    /// Tools whose calls do not count, on either side.
+    /// Tools whose calls are ignored on both sides.
     ignore_tools: Vec<String>,
 }
 

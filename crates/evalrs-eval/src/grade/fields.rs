@@ -24,17 +24,17 @@ pub(super) const EQUALS_FIELD: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EqualsField {
-    /// The field of the row: a dotted path.
+    /// The dotted path of the field in the row.
     #[schemars(length(min = 1))]
     path: String,
-    /// The field to compare it with; without it the submission is compared.
+    /// The dotted path of the field to compare with it; the submission if absent.
     #[serde(default)]
     #[schemars(length(min = 1))]
     other: Option<String>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
-    /// Whether runs of white space count as one space.
+    /// Whether runs of white space are one space.
     #[serde(default)]
     normalize_whitespace: bool,
 }

@@ -31,16 +31,16 @@ pub(super) fn json_of(written: &str) -> Result<Value, Grade> {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct JsonMatch {
-    /// Keys that are not compared, wherever they stand.
+    /// Keys to ignore, at any depth.
     pub(super) ignore_keys: Vec<String>,
     /// Whether objects of the submission may have further keys.
     pub(super) subset: bool,
-    /// How far apart two numbers may be.
+    /// The greatest difference of two numbers.
     #[schemars(range(min = 0))]
     pub(super) numeric_tolerance: f64,
-    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    /// Whether the whole submission must be JSON; else a fenced block in it is enough.
     pub whole: bool,
-    /// Whether the ground truth is a list of values, each of which is accepted. Texts in it are JSON.
+    /// Whether the ground truth is a list of accepted values. Texts in it are JSON.
     pub alternatives: bool,
 }
 
@@ -150,7 +150,7 @@ impl JsonMatch {
 pub(super) const IS_JSON: GraderInfo = GraderInfo {
     id: "is_json",
     name: "Is JSON",
-    description: "The submission is JSON; `json_schema` checks its content.",
+    description: "The submission is JSON, alone or in a fenced block; `json_schema` checks its content.",
     ..GraderInfo::of::<IsJson>()
 };
 
@@ -158,7 +158,7 @@ pub(super) const IS_JSON: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct IsJson {
-    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    /// Whether the whole submission must be JSON; else a fenced block in it is enough.
     whole: bool,
 }
 

@@ -18,7 +18,7 @@ const SHOWN_ERRORS: usize = 5;
 pub(super) const JSON_SCHEMA: GraderInfo = GraderInfo {
     id: "json_schema",
     name: "JSON Schema",
-    description: "The submission is JSON that satisfies a JSON Schema, an option or the ground truth.",
+    description: "The submission is JSON that satisfies a JSON Schema: an option, or the ground truth.",
     ..GraderInfo::new::<JsonSchemaOptions>(|config| {
         Ok(ToolGrader::new(JsonSchemaGrader::compile(config)?, JsonSchemaGrader::grade))
     })
@@ -28,9 +28,9 @@ pub(super) const JSON_SCHEMA: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct JsonSchemaOptions {
-    /// The JSON Schema; without it the ground truth is the schema.
+    /// The JSON Schema; the row's ground truth if absent.
     pub schema: Option<Map<String, Value>>,
-    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    /// Whether the whole submission must be JSON; else a fenced block in it is enough.
     pub whole: bool,
 }
 

@@ -27,18 +27,18 @@ pub(super) const LENGTH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Length {
-    /// The least that is allowed.
+    /// The least length.
     #[serde(default)]
     min: Option<u64>,
-    /// The most that is allowed.
+    /// The greatest length.
     #[serde(default)]
     max: Option<u64>,
-    /// What is counted.
+    /// The unit of length.
     #[serde(default)]
     unit: LengthUnit,
 }
 
-/// What is counted.
+/// The unit of length.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -46,7 +46,7 @@ enum LengthUnit {
     /// Code points.
     #[default]
     Characters,
-    /// The texts between white space.
+    /// Parts between white space.
     Words,
     /// Lines that are not blank.
     Lines,
@@ -85,7 +85,7 @@ impl GraderOptions for Length {
 pub(super) const MAX_TURNS: GraderInfo = GraderInfo {
     id: "max_turns",
     name: "Most turns",
-    description: "The conversation took no more turns than allowed: a turn is a message of the user with everything after it.",
+    description: "The conversation took no more turns than allowed; a turn is a message of the user with all that follows it.",
     reads_trajectory: true,
     ..GraderInfo::of::<MaxTurns>()
 };
@@ -108,7 +108,7 @@ impl GraderOptions for MaxTurns {
 pub(super) const COMPARE: GraderInfo = GraderInfo {
     id: "compare",
     name: "Compare a number",
-    description: "A number of the row, such as its latency or its cost, is below or above another.",
+    description: "A number of the row, such as its latency or its cost, compares with another as `op` says.",
     reads_row: true,
     ..GraderInfo::of::<Compare>()
 };
@@ -117,12 +117,12 @@ pub(super) const COMPARE: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Compare {
-    /// The number in the row: a dotted path.
+    /// The dotted path of the number in the row.
     #[schemars(length(min = 1))]
     path: String,
-    /// How it is compared.
+    /// The comparison.
     op: CompareOp,
-    /// With what.
+    /// The other number.
     #[schemars(with = "f64")]
     value: Number,
 }
@@ -142,7 +142,7 @@ enum CompareOp {
     Gte,
     /// The same.
     Eq,
-    /// Another.
+    /// Not the same.
     Ne,
 }
 

@@ -136,7 +136,7 @@ impl Find {
 pub(super) const NUMERIC: GraderInfo = GraderInfo {
     id: "numeric",
     name: "Numeric match",
-    description: "Submission and ground truth are the same number within a tolerance, however written.",
+    description: "Submission and ground truth are the same number within a tolerance, in any notation.",
     needs_ground_truth: true,
     given_by: &["value"],
     ..GraderInfo::of::<Numeric>()
@@ -146,15 +146,15 @@ pub(super) const NUMERIC: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Numeric {
-    /// The number that is expected; without it the ground truth of the row.
+    /// The expected number; the row's ground truth if absent.
     value: Option<GivenText>,
-    /// How far off an answer may be.
+    /// The greatest difference.
     #[schemars(range(min = 0))]
     tolerance: f64,
-    /// How far off it may be as a share of the reference answer; the wider of the two counts.
+    /// The greatest difference as a share of the reference; the wider of the two tolerances counts.
     #[schemars(range(min = 0))]
     relative_tolerance: f64,
-    /// Which number of a longer submission counts; without it the submission must be one number.
+    /// The number to take from a longer submission; if absent, the submission must be one number.
     find: Option<Find>,
 }
 

@@ -16,7 +16,7 @@ use evalrs_base::python::{collapse_space, lower, strip};
 pub(super) const STARTS_WITH: GraderInfo = GraderInfo {
     id: "starts_with",
     name: "Starts with",
-    description: "The submission begins with the ground truth, or one of several, but for white space at its ends.",
+    description: "The submission begins with the ground truth, or with one of several; white space at its ends is ignored.",
     needs_ground_truth: true,
     takes_lists: true,
     given_by: &["value"],
@@ -30,7 +30,7 @@ pub(super) const STARTS_WITH: GraderInfo = GraderInfo {
 pub(super) const ENDS_WITH: GraderInfo = GraderInfo {
     id: "ends_with",
     name: "Ends with",
-    description: "The submission ends with the ground truth, or one of several, but for white space at its ends.",
+    description: "The submission ends with the ground truth, or with one of several; white space at its ends is ignored.",
     needs_ground_truth: true,
     takes_lists: true,
     given_by: &["value"],
@@ -45,9 +45,9 @@ pub(super) const ENDS_WITH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Affix {
-    /// What is looked for; without it the ground truth of the row, a text or a list.
+    /// The text to find; the row's ground truth, a text or a list, if absent.
     value: Option<GivenText>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
 }
@@ -79,15 +79,15 @@ impl Affix {
 pub(super) const CONTAINS_ANY: GraderInfo = GraderInfo {
     id: "contains_any",
     name: "Contains any",
-    description: "The submission contains one of several texts, by default in any case.",
+    description: "The submission contains one of several texts; case is ignored by default.",
     ..GraderInfo::of::<AnyText>().with_references()
 };
 
 pub(super) const CONTAINS_ALL: GraderInfo = GraderInfo {
     id: "contains_all",
     name: "Contains all",
-    description: "The submission contains several texts, by default in any case.",
-    scoring: "1.0 if all are there; with `partial: true` the share of those that are",
+    description: "The submission contains all of several texts; case is ignored by default.",
+    scoring: "1.0 if all are found; with `partial: true`, the share found",
     ..GraderInfo::of::<AllTexts>().with_references()
 };
 
@@ -95,10 +95,10 @@ pub(super) const CONTAINS_ALL: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct AnyText {
-    /// What is looked for; without it the ground truth of the row, a text or a list.
+    /// The text to find; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     case_sensitive: bool,
 }
 
@@ -106,12 +106,12 @@ struct AnyText {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct AllTexts {
-    /// What is looked for; without it the ground truth of the row, a text or a list.
+    /// The text to find; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     case_sensitive: bool,
-    /// Whether a part of them is a part of the score.
+    /// Whether some of them give a part of the score.
     partial: bool,
 }
 
@@ -149,8 +149,8 @@ pub(super) const F1: GraderInfo = GraderInfo {
     id: "f1",
     aliases: &["token-f1"],
     name: "Token F1",
-    description: "How many words submission and ground truth share, as SQuAD counts them; of several answers the best counts.",
-    scoring: "the harmonic mean of precision and recall over words, without case, punctuation and articles (Rajpurkar et al. 2016, https://arxiv.org/abs/1606.05250)",
+    description: "The words that submission and ground truth share, as SQuAD counts them; the best of several answers counts.",
+    scoring: "the harmonic mean of precision and recall over words; case, punctuation and articles are ignored (Rajpurkar et al. 2016, https://arxiv.org/abs/1606.05250)",
     ..GraderInfo::of::<TokenF1>().with_references()
 };
 
@@ -158,7 +158,7 @@ pub(super) const F1: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct TokenF1 {
-    /// The accepted answers; without them the ground truth of the row, a text or a list.
+    /// The accepted answers; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
 }

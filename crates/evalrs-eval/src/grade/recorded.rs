@@ -17,9 +17,9 @@ use evalrs_model::spec::{OptionProblem, Scale, ToolSpec};
 pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
     id: "recorded_score",
     name: "Recorded score",
-    description: "Uses a score that the row already has.",
+    description: "Takes the score that the row already has.",
     reads_row: true,
-    scoring: "the recorded score, or its value in `map`, mapped to 0.0 to 1.0 if it has a scale",
+    scoring: "the recorded score, or its value in `map`, mapped to 0.0 to 1.0 if it has a scale; `true` and `false` are 1.0 and 0.0, also as text",
     ..GraderInfo::of::<RecordedScore>()
 };
 
@@ -30,23 +30,22 @@ const SHOWN_VALUES: usize = 12;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RecordedScore {
-    /// The score in the row: a dotted path. Of a row with several outputs there may be one for each: a mapping by
-    /// model, or a list in their order.
+    /// The dotted path of the score in the row. A row with several outputs may have one for each: a mapping by model, or a
+    /// list in their order.
     #[schemars(length(min = 1))]
     path: String,
-    /// The range it was given in; without it 0 to 1.
+    /// The range of the recorded score; 0 to 1 if absent.
     #[serde(default)]
     scale: Option<RecordedScale>,
-    /// The scores that recorded values stand for, such as letters, on the scale if there is one; any other value is an
-    /// error.
+    /// Recorded value → score, on the scale if there is one, such as `{C: 1, I: 0, P: 0.5}`; any other value is an error.
     #[serde(default)]
     map: Option<BTreeMap<String, f64>>,
-    /// Whether it passed, by a field of the row: that decides instead of the threshold. A row that says nothing there is left
-    /// to the threshold.
+    /// The dotted path of the verdict in the row, which decides instead of the threshold. Without a verdict there, the
+    /// threshold decides.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pass: Option<String>,
-    /// Where the row says why: a text that becomes the rationale.
+    /// The dotted path of the rationale in the row, a text.
     #[serde(default)]
     #[schemars(length(min = 1))]
     rationale: Option<String>,

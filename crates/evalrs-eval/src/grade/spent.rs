@@ -39,8 +39,7 @@ pub(super) const NO_NUMBER: &str = "no_number";
 pub(super) const MAX_LATENCY: GraderInfo = GraderInfo {
     id: "max_latency",
     name: "Most time",
-    description: "The answer took no longer than allowed, by the time in the row or the \
-                  trajectory.",
+    description: "The answer took no longer than allowed; the time comes from the row or the trajectory.",
     reads_row: true,
     reads_totals: true,
     ..GraderInfo::of::<MaxLatency>()
@@ -61,14 +60,14 @@ enum TimeUnit {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MaxLatency {
-    /// The longest time that is allowed, in milliseconds.
+    /// The longest time, in milliseconds.
     #[schemars(range(min = 0))]
     max_ms: f64,
-    /// The time in the row: a dotted path; without it `duration_ms`, `latency_ms` and the like.
+    /// The dotted path of the time in the row; `duration_ms`, `latency_ms` and the like if absent.
     #[serde(default)]
     #[schemars(length(min = 1))]
     path: Option<String>,
-    /// The unit of that number; not needed if the name ends with `_ms`, `Ms` or `_seconds`.
+    /// The unit of that time; not needed where the name ends with `_ms`, `Ms` or `_seconds`.
     #[serde(default)]
     unit: Option<TimeUnit>,
 }
@@ -137,7 +136,7 @@ fn has(subject: &Subject<'_>, path: &str) -> bool {
 pub(super) const MAX_COST: GraderInfo = GraderInfo {
     id: "max_cost",
     name: "Most money",
-    description: "The answer cost no more US dollars than allowed, by the cost in the row, the trajectory or the conversation.",
+    description: "The answer cost no more US dollars than allowed; the cost comes from the row, the trajectory or the conversation.",
     reads_row: true,
     reads_totals: true,
     ..GraderInfo::of::<MaxCost>()
@@ -147,10 +146,10 @@ pub(super) const MAX_COST: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MaxCost {
-    /// The most that is allowed, in US dollars.
+    /// The highest cost, in US dollars.
     #[schemars(range(min = 0))]
     max_usd: f64,
-    /// The cost in the row, in US dollars: a dotted path; without it `cost`, `total_cost_usd` and the like.
+    /// The dotted path of the cost in the row, in US dollars; `cost`, `total_cost_usd` and the like if absent.
     #[serde(default)]
     #[schemars(length(min = 1))]
     path: Option<String>,

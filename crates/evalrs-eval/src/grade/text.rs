@@ -51,7 +51,7 @@ fn compared(what: &str, holds: bool, given: Option<&str>, subject: &Subject<'_>)
 pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
     id: "exact_match",
     name: "Exact match",
-    description: "The submission equals the ground truth but for white space at the ends.",
+    description: "The submission equals the ground truth; white space at the ends is ignored.",
     needs_ground_truth: true,
     given_by: &["value"],
     ..GraderInfo::new::<ComparedText>(|config| with_options(config, exact_match))
@@ -61,7 +61,7 @@ pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ComparedText {
-    /// What the submission is compared with; without it the ground truth of the row.
+    /// The reference; the row's ground truth if absent.
     value: Option<GivenText>,
 }
 
@@ -74,7 +74,7 @@ fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
 pub(super) const CONTAINS: GraderInfo = GraderInfo {
     id: "contains",
     name: "Contains",
-    description: "The submission contains the ground truth, in any case.",
+    description: "The submission contains the ground truth; case is ignored.",
     needs_ground_truth: true,
     given_by: &["value"],
     ..GraderInfo::new::<ComparedText>(|config| with_options(config, contains))
@@ -102,7 +102,7 @@ pub(super) const REGEX_MATCH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RegexMatch {
-    /// The Python pattern; without it the ground truth of the row.
+    /// The Python pattern; the row's ground truth if absent.
     #[schemars(length(min = 1))]
     pattern: Option<String>,
 }
@@ -127,7 +127,7 @@ impl GraderOptions for RegexMatch {
 pub(super) const ASCII_PRINTABLE_ONLY: GraderInfo = GraderInfo {
     id: "ascii_printable_only",
     name: "Printable ASCII only",
-    description: "The submission has nothing but printable ASCII characters and line ends.",
+    description: "The submission has only printable ASCII characters and line ends.",
     ..GraderInfo::new::<NoOptions>(|config| {
         options::none(config, "grader")?;
         Ok(ToolGrader::new((), |(), subject| Ok(ascii_printable_only(subject))))
@@ -153,7 +153,7 @@ fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
 pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
     id: "string_match",
     name: "String match",
-    description: "The submission equals the ground truth, by default without regard to case and white space.",
+    description: "The submission equals the ground truth; case and white space are ignored by default.",
     needs_ground_truth: true,
     given_by: &["value"],
     ..GraderInfo::of::<StringMatch>()
@@ -163,12 +163,12 @@ pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StringMatch {
-    /// What the submission is compared with; without it the ground truth of the row.
+    /// The reference; the row's ground truth if absent.
     value: Option<GivenText>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default)]
     case_sensitive: bool,
-    /// Whether runs of white space count as one space, and none at the ends.
+    /// Whether runs of white space are one space, and white space at the ends is ignored.
     #[serde(default = "yes")]
     normalize_whitespace: bool,
 }
@@ -191,7 +191,7 @@ impl StringMatch {
 pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
     id: "levenshtein",
     name: "Edit distance",
-    description: "How alike submission and ground truth are, by Levenshtein distance in code points.",
+    description: "The similarity of submission and ground truth by Levenshtein distance in code points.",
     needs_ground_truth: true,
     given_by: &["value"],
     scoring: "1.0 minus the distance as a share of the longer text",
@@ -202,9 +202,9 @@ pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Levenshtein {
-    /// What the submission is compared with; without it the ground truth of the row.
+    /// The reference; the row's ground truth if absent.
     value: Option<GivenText>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
 }
@@ -241,11 +241,11 @@ pub(super) const ONE_OF: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OneOf {
-    /// The accepted answers; without them the ground truth is one answer or a JSON list of them.
+    /// The accepted answers; if absent, the ground truth is one answer or a JSON list of answers.
     #[serde(default)]
     #[schemars(length(min = 1))]
     values: Option<Vec<Value>>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
 }

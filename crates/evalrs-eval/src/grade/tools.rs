@@ -24,7 +24,7 @@ const SHOWN_NAMES: usize = 5;
 pub(super) const TOOL_CALLED: GraderInfo = GraderInfo {
     id: "tool_called",
     name: "Tool called",
-    description: "The target called a tool, or each of several, as often as required.",
+    description: "The target called a tool, or each of several, within a number of calls.",
     reads_trajectory: true,
     ..GraderInfo::new::<ToolCalled>(|config| {
         let wanted = WantedCalls::new(options::read(config)?)?;
@@ -42,9 +42,9 @@ struct ToolCalled {
     /// Several tools: each must have been called.
     #[schemars(length(min = 1))]
     names: Option<Vec<String>>,
-    /// Arguments a call must have to count; it may have more.
+    /// Arguments that a call must have to count; it may have more.
     args: Map<String, Value>,
-    /// Arguments whose text a Python pattern must match somewhere for a call to count.
+    /// Argument → a Python pattern that must match somewhere in it for a call to count.
     patterns: BTreeMap<String, String>,
     /// The least number of calls; 1, or 0 if `max` is 0.
     min: Option<usize>,
@@ -243,7 +243,7 @@ pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoToolErrors {
-    /// A Python pattern: an answer in which it matches somewhere is an error too, whatever the recording says of the call.
+    /// A Python pattern: an answer of a tool that it matches somewhere is an error too, even if the record marks none.
     #[serde(default)]
     pattern: Option<String>,
 }

@@ -35,7 +35,7 @@ const SHOWN_VOTES: usize = 12;
 pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
     id: ID,
     name: "Recorded votes",
-    description: "Combines recorded votes of reviewers or other tools; calls no judge.",
+    description: "Combines recorded votes of reviewers or other judges, and calls no judge.",
     reads_row: true,
     scoring: "the votes combined, mapped to 0.0 to 1.0 if they have a scale",
     ..GraderInfo::of::<RecordedVotes>()
@@ -45,27 +45,26 @@ pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RecordedVotes {
-    /// Where the votes stand in the row: a dotted path or several; a list there is several votes. Without it they stand
-    /// in a file.
+    /// The dotted path of the votes in the row, or several paths; a list there is several votes. If absent, a file has
+    /// the votes.
     #[serde(default)]
     votes: Option<OneOrMany>,
-    /// The file that holds them; without it the one that `evalrs cache import` keeps beside the suite.
+    /// The file of votes; if absent, the one that `evalrs cache import` keeps beside the suite.
     #[serde(default)]
     path: Option<String>,
-    /// Where the rows of the file have id, model, trial, judge, vote, score and rationale.
+    /// The path of id, model, trial, judge, vote, score and rationale in the file's rows.
     #[serde(default)]
     fields: Option<BTreeMap<String, OneOrMany>>,
-    /// The score of each written value; `error` for a value that is not a score. Others are
-    /// numbers.
+    /// Written value → score; `error` is a failed vote. Other values are numbers.
     #[serde(default)]
     map: Option<BTreeMap<String, MappedVote>>,
-    /// The range they were given in; without it 0 to 1.
+    /// The range of the votes; 0 to 1 if absent.
     #[serde(default)]
     scale: Option<RecordedScale>,
-    /// How they become one score.
+    /// How votes become one score.
     #[serde(default)]
     combine: VoteCombination,
-    /// What an answer is that nobody voted on.
+    /// The result of an answer without votes.
     #[serde(default)]
     missing: MissingVotes,
 }
@@ -75,12 +74,12 @@ struct RecordedVotes {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 enum VoteCombination {
-    /// The middle one; of an even number, the mean of the middle two.
+    /// The middle vote; of an even number, the mean of the middle two.
     #[default]
     Median,
     /// The mean.
     Mean,
-    /// The most frequent; of several such, their mean.
+    /// The most frequent vote; of several such, their mean.
     Majority,
 }
 
@@ -94,7 +93,7 @@ impl From<VoteCombination> for Combine {
     }
 }
 
-/// What an answer is that nobody voted on.
+/// The result of an answer without votes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -1,5 +1,5 @@
 //! `evalrs schemas`: JSON Schemas of the records, for those who write graders and read results in other languages, and
-//! those of suites and roll-ups, for editors.
+//! those of suites, roll-ups and `evalrs.toml`, for editors.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::grading::write_text;
 use crate::args::harness::SchemasArgs;
 use crate::schemas::{names, schema};
 use evalrs_base::file_path::join;
-use evalrs_suite::schema::{rollup_schema, suite_schema};
+use evalrs_suite::schema::{rollup_schema, suite_schema, workspace_schema};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
@@ -15,12 +15,15 @@ pub(crate) fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<E
     let output = args.output.as_deref();
     match (&args.name, output) {
         _ if args.list => list("", console)?,
-        // A suite is none of the records, so the lists leave it and roll-ups out.
+        // The files that people write are none of the records: the lists leave them out.
         (Some(name), _) if name == "suite" => {
             write_text(&format!("{:#}", suite_schema()), output, console)?;
         }
         (Some(name), _) if name == "rollup" => {
             write_text(&format!("{:#}", rollup_schema()), output, console)?;
+        }
+        (Some(name), _) if name == "workspace" => {
+            write_text(&format!("{:#}", workspace_schema()), output, console)?;
         }
         (Some(name), _) => {
             let schema = schema(name).ok_or_else(|| unknown(name))?;

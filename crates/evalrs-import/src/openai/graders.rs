@@ -142,7 +142,7 @@ impl<'a> GraderReader<'a> {
             other => return Err(format!("evalrs does not compute `{other}`")),
         };
         if metric != "cosine" {
-            imported.note(format!("`{name}`: OpenAI does not document which variant of {metric} it computes; docs/suite.md describes that of evalrs, and scores may differ by some hundredths."));
+            imported.note(format!("`{name}`: OpenAI does not document which variant of {metric} it computes; docs/suite/text-scores.md describes that of evalrs, and scores may differ by some hundredths."));
         }
         put_threshold(&mut mapped, grader, ScoreRange::UNIT);
         Ok(compared.of(mapped))

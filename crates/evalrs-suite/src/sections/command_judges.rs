@@ -19,12 +19,12 @@ use evalrs_model::spec::{JudgeProgramSpec, JudgeSpec, Patience, ProgramSpec, Rol
 
 /// The settings of a judge that is a command.
 pub(crate) const COMMAND_JUDGE: &[FieldSpec] = fields![
-    "command": Texts => "a command that judges instead of a model, word by word and without a shell: it gets the prompt on standard input, or instead of the word `{prompt}`, and prints the verdict";
-    "version": Text => "any text, part of the key: for facts that are not in the command's files";
-    "inputs": Texts => "files, folders and patterns that the command depends on: when they change, it judges again";
-    "env": ENVIRONMENT => "names of further environment variables that the command sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
-    "sandbox": SANDBOX_SHAPE => "the sandbox of the command: none, auto or bubblewrap; or {kind, memory, cpu}";
-    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after the command failed or timed out";
+    "command": Texts => "a command that judges instead of a model, word by word and without a shell; it reads the prompt on standard input, or as the word `{prompt}`, and prints the verdict";
+    "version": Text => "any text; a new one judges again, for changes that no file shows";
+    "inputs": Texts => "files, folders and patterns that the command depends on; a change judges again";
+    "env": ENVIRONMENT => "more environment variables to pass on: names, `{NAME: secret}` to keep the value out of keys, or `{NAME: plain}` to put it in";
+    "sandbox": SANDBOX_SHAPE => "the sandbox: a kind, or `{kind, memory, cpu}`; if absent, that of the suite, then of `evalrs.toml`";
+    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "more attempts after a run of the command that failed or timed out";
 ];
 
 /// Seconds that one run may take, and further attempts, where the suite does not say.

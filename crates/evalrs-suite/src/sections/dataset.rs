@@ -16,13 +16,13 @@ use evalrs_model::spec::{
 
 pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "a file, a folder, an archive, or a pattern of files";
-    "format": Choice(&names(&DATASET_FORMATS)) => "its format; detected from the name if absent";
-    "records": Text => "the path to the list or mapping of records inside a JSON or YAML file";
-    "sample": Choice(SampleUnit::VARIANTS), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
-    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "how trials are numbered: by the `trial` of rows, or by the order of rows of one sample and model";
-    "fields": Mapping(&ROW) => "the dotted path of each field of a sample in a row";
-    "where": Text => "the filter of rows: a condition such as `not improper and 'refund' in tags`";
-    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "how a row without an answer is treated: an error of its result, or an empty answer";
+    "format": Choice(&names(&DATASET_FORMATS)) => "the format, where the names of files do not show it";
+    "records": Text => "the path to the list or mapping of records inside a JSON or YAML file; `.` is the file itself";
+    "sample": Choice(SampleUnit::VARIANTS), or "\"record\"" => "what one sample is: a record, a file, or all files of a folder";
+    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "where trial numbers come from: the `trial` of each row, or the order of the rows of one sample and model";
+    "fields": Mapping(&ROW) => "the dotted path of each field in a row";
+    "where": Text => "a filter: the rows to grade, such as `not improper and 'refund' in tags`";
+    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "whether a row without an answer is an error, or an empty answer";
 ];
 
 /// Our names for what a row holds, each of which may stand under another path.
@@ -31,32 +31,32 @@ pub(crate) static ROW: Section = Section::new(
     &[
         ROW_PATHS,
         fields![
-            "outputs": MapOf(&Text) => "the answers of several models in one row, by model";
+            "outputs": MapOf(&Text) => "model → the path of its answer: several answers in one row";
         ],
     ],
 );
 
 /// The fields of [`ROW`] that are one path each.
 pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
-    "id": Text => "the sample's id";
-    "input": Text => "the input of the agent";
-    "ground_truth": Text => "the reference answer";
-    "reference": Text => "passed to programs that grade";
-    "output": Text => "the answer of the agent";
-    "trajectory": Text => "the trajectory";
-    "messages": Text => "the trajectory, as messages";
+    "id": Text => "the sample's id, text or an integer; derived from the row if absent";
+    "input": Text => "what the agent received: text, a number, a list of turns, or chat messages; required only if a grader reads it";
+    "ground_truth": Text => "the reference answer: text, or a list with one entry per turn; `one_of`, `starts_with` and `json_match` take other lists";
+    "reference": Text => "kept for programs that grade";
+    "output": Text => "the agent's answer: text, or an object, which is graded as its JSON; required only if a grader reads it";
+    "trajectory": Text => "the same as `messages`";
+    "messages": Text => "everything the agent did, as messages";
     "metadata": Text => "anything";
-    "tags": Text => "a list of texts";
-    "rubric": Text => "its own rubric";
-    "rubric_path": Text => "a file with its rubric";
-    "rubric_vars": Text => "values for placeholders of rubrics";
-    "extra_vars": Text => "passed to the agent";
-    "agent_args": Text => "passed to the agent";
-    "trial": Text => "the number of the trial";
-    "model": Text => "the model";
-    "agent_state": Text => "the final state of the agent";
-    "label": AnyOf(&[Text, MapOf(&Text)]) => "the human label of the answer, or of each of the `outputs`";
-    "graders": Text => "the graders of the row, by name; all if absent";
+    "tags": Text => "a list of texts; in CSV, separated by commas";
+    "rubric": Text => "the row's own rubric, which replaces the grader's";
+    "rubric_path": Text => "a file with the row's own rubric; a row has `rubric` or `rubric_path`";
+    "rubric_vars": Text => "values for placeholders in rubrics";
+    "extra_vars": Text => "kept for the agent";
+    "agent_args": Text => "kept for the agent";
+    "trial": Text => "the repetition of the sample, from 0";
+    "model": Text => "the model that answered";
+    "agent_state": Text => "the agent's final state (Letta)";
+    "label": AnyOf(&[Text, MapOf(&Text)]) => "a human label of the answer, or one for each of the `outputs`";
+    "graders": Text => "the names of the graders for the row; all if absent, and `graders: none` ignores such a field";
 ];
 
 /// Endings of the names of archives, whose members are files of a dataset.

@@ -131,7 +131,7 @@ pub(crate) const SANDBOX_SHAPE: FieldShape =
     AnyOf(&[Choice(SandboxKind::VARIANTS), Mapping(&SANDBOX)]);
 
 pub(crate) static SANDBOX: Section = section!["`sandbox`",
-    "kind": Choice(SandboxKind::VARIANTS), needed "`sandbox` has no `kind`", "write `kind: none`, `kind: auto` or `kind: bubblewrap`" => "the sandbox of programs";
+    "kind": Choice(SandboxKind::VARIANTS), needed "`sandbox` has no `kind`", "write `kind: none`, `kind: auto` or `kind: bubblewrap`" => "`auto` is bubblewrap where it is installed and works, else none; with `bubblewrap` nothing runs without it";
     "memory": AnyOf(&[FINITE, Text]) => "the most memory: bytes, or an amount such as `512MB`";
     "cpu": Whole(1, 86_400, "a whole number of seconds, 1 to 86400") => "the most seconds of processor time";
 ];

@@ -21,13 +21,13 @@ pub(crate) static SIMPLE: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["simple"]), or "\"simple\"" => "one aggregate of one grader";
-            "metric_key": Text => "the grader; the first one if absent";
+            "metric_key": Text => "the grader or declared metric; the first grader if absent";
         ],
         COMPARISON,
         fields![
             "pass_op": Choice(Op::VARIANTS) => "how a score is compared with `pass_value`";
-            "pass_threshold": ONE_SCORE => "the least score that is a pass here";
-            "pass_value": ONE_SCORE => "an alias of `pass_threshold`";
+            "pass_threshold": ONE_SCORE => "the least score that passes here";
+            "pass_value": ONE_SCORE => "another name of `pass_threshold`";
         ],
     ],
 );
@@ -46,8 +46,8 @@ pub(crate) static WEIGHTED: Section = Section::new(
 /// Several gates joined.
 pub(crate) static LOGICAL: Section = section!["a logical gate",
     "kind": Choice(&["logical"]), required => "several gates, joined";
-    "operator": Choice(Logic::VARIANTS), needed "a logical gate needs an `operator`", "write `operator: and` or `operator: or`" => "how they are joined";
-    "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), needed "a logical gate needs `conditions`", "" => "the gates";
+    "operator": Choice(Logic::VARIANTS), needed "a logical gate needs an `operator`", "write `operator: and` or `operator: or`" => "how the conditions are joined";
+    "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), needed "a logical gate needs `conditions`", "" => "the gates to join";
 ];
 
 /// What a gate compares, and with what.
@@ -55,7 +55,7 @@ const COMPARISON: &[FieldSpec] = fields![
     "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
     "aggregation": AGGREGATION => "an alias of `metric`";
     "op": Choice(Op::VARIANTS), needed "the gate has no `op`", "for example `op: gte` and `value: 0.8`" => "the comparison";
-    "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "the value that the aggregate is compared with";
+    "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "the bound that the aggregate is compared with";
 ];
 
 const AGGREGATION: FieldShape = Choice(&names(&AGGREGATIONS));

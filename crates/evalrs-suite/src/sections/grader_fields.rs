@@ -10,22 +10,22 @@ use evalrs_model::spec::{GraderSpec, Scale};
 /// What every grader of scores has.
 pub(crate) const NAME_AND_THRESHOLD: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
-    "pass_threshold": FRACTION, or "1.0" => "the least score that is a pass";
-    "only": Text => "the filter of its rows: a condition such as `'refund' in tags`; others get no grade";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that passes";
+    "only": Text => "a filter: grades only rows such as `'refund' in tags`, and has no grade for others";
 ];
 
 /// What every grader of a submission has.
 pub(crate) const SUBMISSION: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
     "extractor_config": MapOf(&Anything) => "the options of the extractor";
-    "extractor": Text, or "\"last_assistant\"" => "the part of the trajectory that is graded; `file.py:name` is a function that extracts it";
-    "extractor_options": Mapping(&EXTRACTOR_OPTIONS) => "how an extractor written in Python runs";
-    "pass_threshold": FRACTION, or "1.0" => "the least score that is a pass";
-    "ground_truth": Text => "the reference answer, instead of the ground truth: `row.PATH`";
-    "not": Truth, or "false" => "whether to negate: the score becomes 1 minus it";
-    "only": Text => "the filter of its rows: a condition such as `'refund' in tags`; others get no grade";
-    "ground_truth_pattern": Text => "a Python pattern whose group 1 selects the reference answer in a longer ground truth";
-    "include_subagents": Truth, or "false" => "whether messages of sub-agents are included";
+    "extractor": Text, or "\"last_assistant\"" => "the part of the trajectory to grade; `file.py:name` is a Python function";
+    "extractor_options": Mapping(&EXTRACTOR_OPTIONS) => "how a Python extractor runs";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that passes";
+    "ground_truth": Text => "the field of the row with the reference answer, `row.PATH`, which replaces its ground truth";
+    "not": Truth, or "false" => "wants the opposite: the score becomes 1 minus itself";
+    "only": Text => "a filter: grades only rows such as `'refund' in tags`, and has no grade for others";
+    "ground_truth_pattern": Text => "a Python pattern; its group 1 picks the reference answer out of a longer ground truth";
+    "include_subagents": Truth, or "false" => "whether the grader sees messages of sub-agents";
 ];
 
 #[derive(Default)]

@@ -14,7 +14,7 @@ use evalrs_model::spec::{HeaderSpec, HeaderValue};
 pub(crate) const HEADERS: FieldShape = MapOf(&OrNull(&AnyOf(&[Text, Mapping(&HEADER)])));
 
 pub(crate) static HEADER: Section = section!["a header",
-    "env": Text, required => "the environment variable with its value";
+    "env": Text, required => "the environment variable with the value";
 ];
 
 /// Headers that belong to the request itself.

@@ -8,28 +8,28 @@ use evalrs_model::spec::{CalibrationBounds, FieldMap, LabelMeaning, LabelsSpec};
 
 /// Labels that people gave.
 pub(crate) static LABELS: Section = section!["labels",
-    "path": Text => "the file of labels; in the rows if absent";
-    "at": Texts => "the dotted path of a label in a line of the file, or in a row if there is no file; a list has one path for each reviewer";
-    "for": Texts => "the graders of a label that does not name any; all if absent";
-    "fields": Mapping(&LABEL_FIELDS) => "the dotted path of each field of a label in a line of the file";
-    "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "the meaning of each written value: `pass`, `fail`, or a score";
-    "holdout": Number(0.01, 0.99, "between 0.01 and 0.99: a part of the labels") => "the share of held-out labels, which are not shown and kept for the final check";
+    "path": Text => "a file of labels; if absent, the section is about labels in rows";
+    "at": Texts => "the dotted path of the label in a line of the file, or in a row without `path`; a list has one path for each reviewer";
+    "for": Texts => "the graders that a label without a `grader` is for; all if absent";
+    "fields": Mapping(&LABEL_FIELDS) => "the dotted path of each field in a line of the file";
+    "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "written value → `pass`, `fail`, or a score on the grader's scale";
+    "holdout": Number(0.01, 0.99, "between 0.01 and 0.99: a part of the labels") => "the share of labels to hold out for the final check";
 ];
 
 /// Our names for what a line of a file of labels has.
 pub(crate) static LABEL_FIELDS: Section = section!["a label",
     "id": Text => "the sample's id";
-    "label": Text => "the label";
-    "grader": Text => "its grader";
-    "model": Text => "the model of its answer";
-    "trial": Text => "the trial of its answer";
+    "label": Text => "the label itself";
+    "grader": Text => "the grader that the label is for";
+    "model": Text => "the model that gave the answer";
+    "trial": Text => "the trial that gave the answer";
     "who": Text => "the reviewer";
 ];
 
 /// How far judges must agree with labels.
 pub(crate) static CALIBRATION: Section = section!["a calibration",
     "min_kappa": Number(-1.0, 1.0, "between -1 and 1") => "the least kappa between a judge and human labels";
-    "min_agreement": FRACTION => "the least agreement between a judge and human labels";
+    "min_agreement": FRACTION => "the least share of verdicts on which a judge agrees with human labels";
 ];
 
 /// Reads `labels: PATH` or `labels: {path, at, for, fields, map, holdout}`, which may name these graders. Where labels of rows

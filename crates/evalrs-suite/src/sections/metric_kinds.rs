@@ -14,28 +14,26 @@ use evalrs_model::spec::{
 /// A number over all results.
 pub(crate) static METRIC: Section = section!["a metric",
     "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "for example `kind: macro` and `by: tags`" => "the kind of number";
-    "of": Text => "a grader, `GRADER.pass`, `GRADER.submission`, `labels.GRADER` or `row.PATH`; the only grader if absent";
-    "model": Text => "its model; all if absent";
-    "against": Texts => "what it is compared with: one of the same names, `labels`, or \
-                         `model.NAME`";
-    "by": Texts => "groups: `tags`, `model`, `sample` or `row.PATH`; several are groups of groups, the outermost first";
-    "within": Text => "the number is the mean over groups of the metric in each: `row.PATH`, `tags`, `model` or `sample`";
-    "groups": MapOf(&Texts) => "group → its values of the innermost dimension";
-    "metric": Choice(&names(&INNER)), or "\"mean\"" => "the metric that is averaged over groups";
-    "weight": Text => "the weight of a result in its row: `row.PATH`";
-    "class": AnyOf(&[Text, FINITE, Truth]) => "the positive class, also of precision, recall and F1; passing results if absent";
-    "average": Choice(WrittenAverage::VARIANTS) => "over all classes: each equally, each result equally, or by their size";
+    "of": Text => "the series: a grader, `GRADER.pass`, `GRADER.submission`, `labels.GRADER` or `row.PATH`; the only grader if absent";
+    "model": Text => "only results of this model; all if absent";
+    "against": Texts => "the other series: the same forms, `labels`, or `model.NAME`";
+    "by": Texts => "groups: `tags`, `model`, `sample` or `row.PATH`; a list nests groups, the outermost first";
+    "within": Text => "computes the metric in each group, then takes the mean over groups: `row.PATH`, `tags`, `model` or `sample`";
+    "groups": MapOf(&Texts) => "group → the values of the innermost dimension that belong to it";
+    "metric": Choice(&names(&INNER)), or "\"mean\"" => "what is averaged over groups";
+    "weight": Text => "the weight of a result, from its row: `row.PATH`";
+    "class": AnyOf(&[Text, FINITE, Truth]) => "the class for `precision`, `recall` and `f1`, or the positive class; passing if absent";
+    "average": Choice(WrittenAverage::VARIANTS) => "the mean over all classes: each class alike, each result alike, or by the size of classes";
     "weights": Choice(&names(&KAPPA_WEIGHTS)), or "\"none\"" => "the weight of a disagreement in `kappa`";
-    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "the scale of differences for `krippendorff_alpha`";
-    "k": Whole(1, 100_000, "a whole number of at least 1") => "trials, for `pass_at` and \
-                                                               `pass_hat`";
-    "bins": Whole(1, 1_000, "a whole number from 1 to 1000"), or "10" => "bins of `ece`";
-    "scale": Choice(&names(&SCALES)), or "\"unit\"" => "whether scores are shown from 0 to 1, or on the scale of their grader";
-    "map": MapOf(&AnyOf(&[Text, FINITE, Truth])) => "the meaning of field values: as written → as read, such as {A: pass, B: fail}";
+    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "the level of measurement of `krippendorff_alpha`";
+    "k": Whole(1, 100_000, "a whole number of at least 1") => "the number of trials of `pass_at` and `pass_hat`";
+    "bins": Whole(1, 1_000, "a whole number from 1 to 1000"), or "10" => "the bins of `ece`";
+    "scale": Choice(&names(&SCALES)), or "\"unit\"" => "`unit` has scores from 0 to 1, `native` on the scale of their grader";
+    "map": MapOf(&AnyOf(&[Text, FINITE, Truth])) => "written value → value of a field of the row, such as `{A: pass, B: fail}`";
     "players": Texts => "the two fields of the row that name the players of `bradley_terry`; the models if absent";
-    "length": Text => "the length of the answer, for `length_controlled_win_rate`; that of the submission if absent";
-    "baseline_length": Text => "the length of the baseline's answer: a number, or the text";
-    "difficulty": Text => "the difficulty of the task";
+    "length": Text => "the field with the length of the answer, for `length_controlled_win_rate`; the length of the submission if absent";
+    "baseline_length": Text => "the field with the baseline's length: a number, or the text";
+    "difficulty": Text => "the field with the difficulty of the task";
 ];
 
 /// The kinds by name. What they need beside is read where they are made.

@@ -26,26 +26,26 @@ use evalrs_model::spec::{JudgeSpec, Patience, ReplyFormat};
 
 /// The settings of one judge that the grader sets for all of its panel.
 pub(crate) const JUDGE: &[FieldSpec] = fields![
-    "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
+    "provider": Text, or "\"openai\"" => "the API; `openai` is any endpoint with `/chat/completions`";
     "model": Text, or "\"gpt-4o-mini\"" => "the judge model";
-    "base_url": Text => "the URL of its API; not part of the key if `endpoint` is set";
-    "endpoint": Text => "replaces the base URL in the key";
-    "api_key_env": Text => "the environment variable with the API key";
-    "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
-    "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")), or "0.0" => "null sends none";
+    "base_url": Text => "the URL of the API; if absent, the provider's variable, then its default";
+    "endpoint": Text => "replaces the base URL in the key, so that stored outcomes survive a move of the server";
+    "api_key_env": Text => "the environment variable with the API key; the provider's own if absent";
+    "headers": HEADERS => "more request headers: `Name: text`, or `Name: {env: VARIABLE}` for a secret";
+    "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")), or "0.0" => "the sampling temperature; `null` sends none, and reasoning models get 1.0";
     "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed";
     "max_tokens": COUNT => "the most tokens of a reply";
     "top_p": FRACTION => "nucleus sampling";
-    "extra_body": MapOf(&Anything) => "further members of the request";
-    "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how the shape of the reply is requested";
-    "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after transport failures, at most 1000";
-    "timeout": Seconds, or "120.0" => "seconds one request may take, more than 0";
-    "deadline": Seconds, or "900.0" => "seconds one judgment may take with retries and waits, more than 0";
-    "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute";
-    "max_tokens_per_minute": COUNT => "the most tokens, sent and received, in a minute";
-    "agent_file": Text => "the file of an agent that judges instead of a model: a Letta server creates the agent for each judgment";
+    "extra_body": MapOf(&Anything) => "more members of the request body";
+    "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how to request JSON: by schema, in JSON mode, in words (`text`), or by the strictest that the endpoint accepts (`auto`)";
+    "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after timeouts, refused connections and the statuses 408, 409, 421, 423 to 425, 429, 499 and 5xx";
+    "timeout": Seconds, or "120.0" => "seconds one request may take";
+    "deadline": Seconds, or "900.0" => "seconds one judgment may take, retries and waits included";
+    "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute; no limit if absent";
+    "max_tokens_per_minute": COUNT => "the most tokens, sent and received, in a minute; no limit if absent";
+    "agent_file": Text => "the file of a Letta agent that judges instead of a model; evalrs makes a new agent for each judgment";
     "judge_tool_name": Text, or "\"submit_grade\"" => "the tool that the agent calls with its verdict";
-    "keep_agents": Truth, or "false" => "whether to keep the agents on the server";
+    "keep_agents": Truth, or "false" => "whether agents stay on the server after they have judged";
 ];
 
 /// Settings that some providers do not take.

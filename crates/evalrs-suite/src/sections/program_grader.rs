@@ -20,7 +20,7 @@ pub(crate) static PROGRAM: Section = Section::new(
         &[FieldSpec::kind(&["program"], "a program of yours")],
         SUBMISSION,
         fields![
-            "path": Text, needed "a program grader needs a `path`", "for example `path: graders/policy.py`" => "the file; `file.py:name` is a function of it";
+            "path": Text, needed "a program grader needs a `path`", "for example `path: graders/policy.py`" => "the file, from the suite's folder; `file.py:name` is a function in it";
         ],
         PROGRAM_SETTINGS,
     ],
@@ -33,7 +33,7 @@ pub(crate) static INLINE_PROGRAM: Section = Section::new(
         &[FieldSpec::kind(&["program"], "a program of yours")],
         SUBMISSION,
         fields![
-            "javascript": Text, required => "a JavaScript expression, or the body of a function with `return`, instead of a file";
+            "javascript": Text, required => "a JavaScript expression, or a function body with `return`, which replaces a file";
         ],
         PROGRAM_SETTINGS,
     ],

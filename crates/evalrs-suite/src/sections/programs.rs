@@ -20,14 +20,14 @@ use evalrs_model::spec::{ProgramSpec, Repeat, SampleMember};
 
 /// How a program runs.
 pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
-    "runtime": Text => "its runtime: a name such as `python3.12` or `bun`, or a path";
-    "inputs": Texts => "files, folders and patterns that the program reads: when they change, it runs again";
-    "sees": SEES => "further parts of the sample that it receives, such as `[row, model]`, or `all`: when they change, it runs again";
+    "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path; evalrs finds one if absent";
+    "inputs": Texts => "files, folders and patterns that the program reads, such as `data/*.json`; a change runs it again";
+    "sees": SEES => "further parts of the sample that the program receives, such as `[row, model]`, or `all`; a change of them runs it again";
     "cwd": Text => "the folder it runs in; the suite's if absent";
-    "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
-    "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
-    "cache": Truth, or "true" => "false runs it in every evaluation";
-    "deterministic": AnyOf(&[Truth, Choice(&["check"])]) => "check runs it twice for some samples and reports differences";
+    "env": ENVIRONMENT => "more environment variables to pass on: names, `{NAME: secret}` to keep the value out of keys, or `{NAME: plain}` to put it in";
+    "sandbox": SANDBOX_SHAPE => "the sandbox: a kind, or `{kind, memory, cpu}`; if absent, that of the suite, then of `evalrs.toml`";
+    "cache": Truth, or "true" => "`false` runs it in every evaluation: for a program that reads the outside world";
+    "deterministic": AnyOf(&[Truth, Choice(&["check"])]) => "`check` runs it twice for some samples and reports differences";
     "timeout": Seconds, or "60" => "seconds one call may take";
 ];
 

@@ -22,7 +22,7 @@ use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role
 pub(crate) static COMBINATION: Section = Section::new(
     "a combining grader",
     &[
-        &[FieldSpec::kind(&["combine"], "one score, combined from other graders")],
+        &[FieldSpec::kind(&["combine"], "one score made of the scores of other graders")],
         NAME_AND_THRESHOLD,
         EXPRESSION,
     ],
@@ -49,7 +49,7 @@ pub(crate) static REWARD_CUSTOM: Section = Section::new(
         &[FieldSpec::kind(&["custom"], "a function of a Python file")],
         NAME_AND_THRESHOLD,
         fields![
-            "function": Text, needed "a custom reward needs a `function`", "for example `function: rewards.py:compose`" => "the function, `file.py:name`";
+            "function": Text, needed "a custom reward needs a `function`", "for example `function: rewards.py:compose`" => "the Python function, `file.py:name`";
         ],
         PROGRAM_SETTINGS,
     ],

@@ -27,26 +27,26 @@ pub(crate) static RUBRIC: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["rubric", "model_judge", "letta_judge"]), required => "a judge grades by a rubric";
-            "prompt": Text => "the rubric";
-            "prompt_path": Text => "the file of the rubric; its front matter may set model, scale and pass_threshold";
+            "prompt": Text => "the rubric; a grader has `prompt` or `prompt_path`";
+            "prompt_path": Text => "a file with the rubric; its front matter may set some options";
         ],
         SUBMISSION,
         fields![
-            "panel": ListOf(&Mapping(&PANELLIST)) => "several judges: each overrides settings of the grader";
+            "panel": ListOf(&Mapping(&PANELLIST)) => "several judges, up to 100: each entry has the grader's options but for its own";
         ],
         JUDGE,
         COMMAND_JUDGE,
         fields![
-            "compare_to": AnyOf(&[Text, Mapping(&COMPARE_TO)]) => "the other submission of a comparison: a field of the row, or the record of a run";
-            "rubric_vars": Texts => "variables every row must have";
-            "combine": COMBINE, or "\"median\"" => "how votes are combined into one score";
-            "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or {n, combine}";
-            "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "further votes by each judge on submissions below the pass threshold";
-            "scale": Mapping(&SCALE) => "the judge's range: {min, max}";
-            "fence": Truth, or "true" => "whether texts put into the rubric are fenced by tags";
-            "unfenced": Texts => "placeholders whose texts have no tags: input, submission, ground_truth, row, or a name";
-            "allow": ALLOW => "warnings of this rubric to suppress, by name";
-            "allow_unknown": Truth, or "false" => "whether unknown names in braces are sent as they are";
+            "compare_to": AnyOf(&[Text, Mapping(&COMPARE_TO)]) => "what the submission is compared with: a field of the row, or a recorded run; if absent, the submission is scored alone";
+            "rubric_vars": Texts => "variables that every row must have";
+            "combine": COMBINE, or "\"median\"" => "how votes become one score; `majority` is the most frequent score";
+            "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or `{n, combine}`";
+            "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "more votes by each judge on submissions below the pass threshold";
+            "scale": Mapping(&SCALE) => "the range that the judge scores in, mapped to 0 to 1; 0 to 1 if absent";
+            "fence": Truth, or "true" => "whether texts in the rubric get tags around them";
+            "unfenced": Texts => "placeholders whose texts get no tags: `input`, `submission`, `ground_truth`, `row` (every field and variable of the row), or one name";
+            "allow": ALLOW => "warnings about this rubric to switch off, by name";
+            "allow_unknown": Truth, or "false" => "`true` sends unknown names in braces as they are; `false` makes them an error before the first call";
         ],
     ],
 );

@@ -38,11 +38,11 @@ pub(crate) static FRONT_MATTER: Section = Section::new(
 /// What front matter can say of a grader.
 pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "model": Text => "the judge model";
-    "scale": Mapping(&SCALE) => "the judge's range";
-    "fence": Truth => "whether texts put into it are fenced by tags";
-    "unfenced": Texts => "placeholders whose texts have no tags";
-    "pass_threshold": FRACTION => "the least score that is a pass";
-    "allow": ALLOW => "warnings of this rubric to suppress, by name";
+    "scale": Mapping(&SCALE) => "the range that the judge scores in";
+    "fence": Truth => "whether texts in the rubric get tags around them";
+    "unfenced": Texts => "placeholders whose texts get no tags";
+    "pass_threshold": FRACTION => "the least score that passes";
+    "allow": ALLOW => "warnings about this rubric to switch off, by name";
     "allow_unknown": Truth => "whether unknown names in braces are sent as they are";
 ];
 

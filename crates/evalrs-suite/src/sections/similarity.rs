@@ -22,20 +22,20 @@ pub(crate) static SIMILARITY: Section = Section::new(
         )],
         SUBMISSION,
         fields![
-            "value": Text => "the reference, instead of that of the row";
-            "dimensions": COUNT => "the length of the vectors, if the model supports several";
-            "model": Text, or "\"text-embedding-3-small\"" => "the model that embeds";
+            "value": Text => "the reference, which replaces the row's ground truth";
+            "dimensions": COUNT => "the length of the vectors, where the model offers a choice";
+            "model": Text, or "\"text-embedding-3-small\"" => "the embedding model";
             "provider": Choice(&["openai"]), or "\"openai\"" => "any endpoint with `/embeddings`";
-            "base_url": Text => "the URL of its API; not part of the key if `endpoint` is set";
-            "endpoint": Text => "replaces the base URL in the key";
-            "api_key_env": Text => "the environment variable with the API key";
-            "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
-            "extra_body": MapOf(&Anything) => "further members of the request";
-            "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after transport failures, at most 1000";
-            "timeout": Seconds, or "120.0" => "seconds one request may take, more than 0";
-            "deadline": Seconds, or "900.0" => "seconds one embedding may take with retries and waits, more than 0";
-            "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute";
-            "max_tokens_per_minute": COUNT => "the most tokens that are sent in a minute";
+            "base_url": Text => "the URL of the API; if absent, the provider's variable, then its default";
+            "endpoint": Text => "replaces the base URL in the key, so that stored outcomes survive a move of the server";
+            "api_key_env": Text => "the environment variable with the API key; the provider's own if absent";
+            "headers": HEADERS => "more request headers: `Name: text`, or `Name: {env: VARIABLE}` for a secret";
+            "extra_body": MapOf(&Anything) => "more members of the request body";
+            "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after timeouts, refused connections and the statuses 408, 409, 421, 423 to 425, 429, 499 and 5xx";
+            "timeout": Seconds, or "120.0" => "seconds one request may take";
+            "deadline": Seconds, or "900.0" => "seconds one embedding may take, retries and waits included";
+            "max_requests_per_minute": COUNT => "the most requests to the endpoint in a minute; no limit if absent";
+            "max_tokens_per_minute": COUNT => "the most tokens sent in a minute; no limit if absent";
         ],
     ],
 );

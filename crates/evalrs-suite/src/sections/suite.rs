@@ -34,30 +34,30 @@ use evalrs_model::spec::{LabelsSpec, ProgramSpec, RecordingJoin, Sandbox, Suite,
 
 pub(crate) static SUITE: Section = section!["a suite",
     "name": Text, required => "the suite's name in reports";
-    "description": Text => "a one-line description";
+    "description": Text => "one line about the suite, for readers";
     "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
-    "target": TARGET => "the target: recorded answers, or an agent to run";
-    "models": AnyOf(&[Text, ListOf(&AnyOf(&[Text, Mapping(&TARGET_MODEL)]))]) => "the models to run the target with, one result each";
-    "sandbox": SANDBOX_SHAPE => "the sandbox of programs that do not set their own";
+    "target": TARGET => "the agent under test: its recorded answers, or how to run it";
+    "models": AnyOf(&[Text, ListOf(&AnyOf(&[Text, Mapping(&TARGET_MODEL)]))]) => "the models to run the target with, one result each: names, or `{name, provider}`; the target's own if absent";
+    "sandbox": SANDBOX_SHAPE => "the sandbox of programs that set none themselves";
     "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
-    "grader": GRADER => "the one grader of older suites, which is named `default`";
-    "reward": REWARD_SHAPE => "one score, combined from the graders: an expression, or a mapping";
-    "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "the human labels of answers: a file, or a mapping";
-    "calibration": Mapping(&CALIBRATION) => "the least agreement of judges with human labels, for `--require-calibration`";
-    "metrics": MapOf(&Mapping(&METRIC)) => "name → a number over all results, besides those of graders; gates may name it";
-    "gate": GATE => "the rule that decides the exit code";
-    "max_samples": COUNT => "only the first N samples";
-    "num_runs": COUNT, or "1" => "the number of trials; of recorded ones, the first N are used";
-    "max_concurrent": COUNT => "calls in flight at once";
+    "grader": GRADER => "the only grader of an older suite; its name is `default`";
+    "reward": REWARD_SHAPE => "one score made of the graders' scores: an expression, or a mapping";
+    "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "human labels of answers: a file, or a mapping; if absent, those of the rows, or of `bot.labels.jsonl` beside `bot.yaml`";
+    "calibration": Mapping(&CALIBRATION) => "how well judges must agree with human labels, for `--require-calibration`";
+    "metrics": MapOf(&Mapping(&METRIC)) => "name → number over all results, beside those of graders; a gate may name it";
+    "gate": GATE => "the rule that decides the exit code; a suite without one always passes";
+    "max_samples": COUNT => "the first N samples only";
+    "num_runs": COUNT, or "1" => "trials per sample: N runs of a target; of recorded trials the first N, or all with 1";
+    "max_concurrent": COUNT => "actions in flight at once; 15 if neither the suite nor `evalrs.toml` sets it";
     "max_concurrent_targets": COUNT, or "4" => "conversations of the target in flight at once";
     "sample_tags": Texts => "only samples with one of these tags";
-    "setup_script": Text => "a function of a Python file, `file.py:name`, that prepares a Letta server before the first conversation";
-    "allow": ALLOW => "warnings to suppress, by name";
+    "setup_script": Text => "a Python function, `file.py:name`, that prepares a Letta server before the first conversation";
+    "allow": ALLOW => "warnings to switch off, by name";
 ];
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
 pub(crate) const EXTENDS: &[FieldSpec] = fields![
-    "extends": Text => "a base suite: mappings merge key by key, everything else is replaced";
+    "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced; `key: null` removes an option of the base";
 ];
 
 /// The result of reading a suite.

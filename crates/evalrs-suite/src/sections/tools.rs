@@ -17,8 +17,7 @@ pub(crate) static PYTHON_TOOL: Section =
     Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION, PROGRAM_SETTINGS]);
 
 const TOOL_KIND: &[FieldSpec] = fields![
-    "kind": Choice(&["tool"]), required => "a deterministic function, or a function of a Python \
-                                            file";
+    "kind": Choice(&["tool"]), required => "a deterministic function, or a Python function";
 ];
 
 const FUNCTION: &[FieldSpec] = fields![

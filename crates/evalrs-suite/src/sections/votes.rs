@@ -18,17 +18,17 @@ pub(crate) static VOTES_OF_OTHERS: Section = Section::new(
     &[
         &[FieldSpec::kind(
             &["recorded_votes"],
-            "recorded votes of reviewers or other tools; no judge is called",
+            "recorded votes of reviewers or other judges; no judge is called",
         )],
         SUBMISSION,
         fields![
-            "votes": Texts => "their path in the row: `row.PATH`, or several";
-            "path": Text => "the file of votes; without it and `votes`, the file that `evalrs cache import` writes beside the suite";
-            "fields": MapOf(&AnyOf(&[Text, ListOf(&Text)])) => "the paths of id, model, trial, judge, vote, score and rationale in the rows of the file";
-            "map": MapOf(&AnyOf(&[FINITE, Choice(&["error"])])) => "the score of each written value; `error` for a value that is not a score";
-            "scale": Mapping(&SCALE) => "their range; 0 to 1 if absent";
-            "combine": COMBINE, or "\"median\"" => "how they are combined into one score";
-            "missing": Choice(&["not_applicable", "error"]), or "\"not_applicable\"" => "how an answer without votes is treated";
+            "votes": Texts => "where the votes are in the row: `row.PATH`, or a list of such paths";
+            "path": Text => "the file of votes; without it and `votes`, the one that `evalrs cache import` keeps beside the suite";
+            "fields": MapOf(&AnyOf(&[Text, ListOf(&Text)])) => "the path of id, model, trial, judge, vote, score and rationale in the file's rows";
+            "map": MapOf(&AnyOf(&[FINITE, Choice(&["error"])])) => "written value → score; `error` is a failed vote";
+            "scale": Mapping(&SCALE) => "the range of the votes; 0 to 1 if absent";
+            "combine": COMBINE, or "\"median\"" => "how votes become one score; `majority` is the most frequent score";
+            "missing": Choice(&["not_applicable", "error"]), or "\"not_applicable\"" => "what an answer without votes is";
         ],
     ],
 );

@@ -26,8 +26,8 @@ pub(crate) const BLEU: GraderInfo = GraderInfo {
     id: "bleu",
     aliases: &["sentence_bleu"],
     name: "Sentence BLEU",
-    description: "Sentence BLEU of the submission, as sacreBLEU computes it (13a tokens, effective order); several references are taken together.",
-    scoring: "BLEU / 100 (Papineni et al. 2002, https://aclanthology.org/P02-1040; Post 2018, https://aclanthology.org/W18-6319); a mean of these is not the BLEU of the corpus",
+    description: "Sentence BLEU of the submission, as sacreBLEU computes it (13a tokens, effective order); several references count together.",
+    scoring: "BLEU / 100 (Papineni et al. 2002, https://aclanthology.org/P02-1040; Post 2018, https://aclanthology.org/W18-6319); the mean of such scores is not the BLEU of the corpus",
     ..GraderInfo::of::<Bleu>().with_references()
 };
 
@@ -35,17 +35,16 @@ pub(crate) const BLEU: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Bleu {
-    /// The reference texts; without them the ground truth of the row, a text or a list.
+    /// The references; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// The smoothing where no run of some length is shared (Chen & Cherry 2014,
-    /// <https://aclanthology.org/W14-3346>).
+    /// The matches to assume where no run of some length is shared (Chen & Cherry 2014, <https://aclanthology.org/W14-3346>).
     #[serde(default)]
     smoothing: Smoothing,
-    /// What a word is.
+    /// How texts become words.
     #[serde(default)]
     tokenize: Tokenization,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
 }
@@ -55,29 +54,29 @@ struct Bleu {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Smoothing {
-    /// Half a match for the first such length, a quarter for the next: that of NIST.
+    /// Half a match for the first such length, a quarter for the next, as NIST does.
     #[default]
     Exp,
     /// A tenth of a match.
     Floor,
-    /// One match more of every length but the first.
+    /// One more match of every length but the first.
     AddK,
-    /// Nothing: the score is 0.
+    /// None: the score is 0.
     None,
 }
 
-/// What a word is.
+/// How texts become words.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(inline)]
 enum Tokenization {
-    /// As WMT has it (mteval-v13a): punctuation is a word of its own.
+    /// As WMT does (mteval-v13a): punctuation is a word of its own.
     #[default]
     #[serde(rename = "13a")]
     Mteval13a,
-    /// Each character that is not white space.
+    /// Each character except white space.
     #[serde(rename = "char")]
     Characters,
-    /// The texts between white space.
+    /// Parts between white space.
     #[serde(rename = "none")]
     WhiteSpace,
 }

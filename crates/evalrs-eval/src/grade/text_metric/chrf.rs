@@ -19,7 +19,7 @@ const CHARACTER_ORDER: usize = 6;
 pub(crate) const CHRF: GraderInfo = GraderInfo {
     id: "chrf",
     name: "chrF",
-    description: "How many runs of characters, with `word_order: 2` (chrF++) also of words, submission and reference share, as sacreBLEU counts them; of several references the best counts.",
+    description: "The runs of characters (with `word_order: 2`, chrF++, also of words) that submission and reference share, as sacreBLEU counts them; the best of several references counts.",
     scoring: "chrF / 100: the mean precision and recall of n-grams as an F-score in which recall weighs `beta` times as much (Popović 2015, https://aclanthology.org/W15-3049)",
     ..GraderInfo::of::<Chrf>().with_references()
 };
@@ -28,16 +28,16 @@ pub(crate) const CHRF: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Chrf {
-    /// The reference texts; without them the ground truth of the row, a text or a list.
+    /// The references; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// The longest runs of words that count besides: 0 is chrF, 2 is chrF++.
+    /// The longest run of words that counts too: 0 is chrF, 2 is chrF++.
     #[schemars(range(min = 0, max = 4))]
     word_order: u8,
-    /// How many times as much as precision recall weighs.
+    /// The weight of recall relative to precision.
     #[schemars(range(min = 1, max = 10))]
     beta: u8,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     case_sensitive: bool,
 }
 

@@ -19,7 +19,7 @@ use evalrs_base::python::{is_space, strip};
 pub(crate) const EDIT_SIMILARITY: GraderInfo = GraderInfo {
     id: "edit_similarity",
     name: "Edit similarity",
-    description: "How few characters or words must be edited to make the reference of the submission; of several references the closest counts.",
+    description: "The similarity of submission and reference by edits of characters or words; the closest of several references counts.",
     scoring: "1.0 minus the Levenshtein distance as a share of the longer text",
     ..GraderInfo::of::<EditSimilarity>().with_references()
 };
@@ -28,8 +28,8 @@ pub(crate) const WORD_ERROR_RATE: GraderInfo = GraderInfo {
     id: "word_error_rate",
     aliases: &["wer"],
     name: "Word error rate",
-    description: "The word error rate of the submission (WER), as jiwer counts it; of several references the closest counts.",
-    scoring: "1.0 minus the rate, at least 0.0; the rate is substitutions, deletions and insertions by the words of the reference, in the metadata as `rate`",
+    description: "The word error rate of the submission (WER), as jiwer counts it; the closest of several references counts.",
+    scoring: "1.0 minus the rate, at least 0.0; the rate is edits divided by the words of the reference, and the metadata has it as `rate`",
     ..GraderInfo::new::<ErrorRate>(|config| {
         with_options::<ErrorRate>(config, |options, subject| {
             options.grade("WER", EditUnit::Words, subject)
@@ -42,8 +42,8 @@ pub(crate) const CHARACTER_ERROR_RATE: GraderInfo = GraderInfo {
     id: "character_error_rate",
     aliases: &["cer"],
     name: "Character error rate",
-    description: "The character error rate of the submission (CER), as jiwer counts it; of several references the closest counts.",
-    scoring: "1.0 minus the rate, at least 0.0; the rate is substitutions, deletions and insertions by the characters of the reference, in the metadata as `rate`",
+    description: "The character error rate of the submission (CER), as jiwer counts it; the closest of several references counts.",
+    scoring: "1.0 minus the rate, at least 0.0; the rate is edits divided by the characters of the reference, and the metadata has it as `rate`",
     ..GraderInfo::new::<ErrorRate>(|config| {
         with_options::<ErrorRate>(config, |options, subject| {
             options.grade("CER", EditUnit::Characters, subject)
@@ -56,13 +56,13 @@ pub(crate) const CHARACTER_ERROR_RATE: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditSimilarity {
-    /// The reference texts; without them the ground truth of the row, a text or a list.
+    /// The references; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// What is edited.
+    /// The unit of edits.
     #[serde(default)]
     unit: EditUnit,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
 }
@@ -71,15 +71,15 @@ struct EditSimilarity {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ErrorRate {
-    /// The reference texts; without them the ground truth of the row, a text or a list.
+    /// The references; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// Whether upper and lower case differ.
+    /// Whether case matters.
     #[serde(default = "yes")]
     case_sensitive: bool,
 }
 
-/// What is edited.
+/// The unit of edits.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -87,7 +87,7 @@ enum EditUnit {
     /// Code points.
     #[default]
     Characters,
-    /// The texts between spaces.
+    /// Parts between spaces.
     Words,
 }
 

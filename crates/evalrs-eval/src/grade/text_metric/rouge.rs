@@ -18,7 +18,7 @@ const SHORTEST_STEMMED: usize = 4;
 pub(crate) const ROUGE_N: GraderInfo = GraderInfo {
     id: "rouge_n",
     name: "ROUGE-N",
-    description: "How many runs of n words submission and reference share, as rouge-score counts them; of several references the best F1 counts.",
+    description: "The runs of `n` words that submission and reference share, as rouge-score counts them; of several references the one with the best F1 counts.",
     scoring: "F1, precision or recall over n-grams of words (Lin 2004, https://aclanthology.org/W04-1013)",
     ..GraderInfo::of::<RougeN>().with_references()
 };
@@ -26,7 +26,7 @@ pub(crate) const ROUGE_N: GraderInfo = GraderInfo {
 pub(crate) const ROUGE_L: GraderInfo = GraderInfo {
     id: "rouge_l",
     name: "ROUGE-L",
-    description: "How long the longest common subsequence of words of submission and reference is, as rouge-score counts it; of several references the best F1 counts.",
+    description: "The longest common subsequence of words of submission and reference, as rouge-score counts it; of several references the one with the best F1 counts.",
     scoring: "F1, precision or recall over the longest common subsequence (Lin 2004, https://aclanthology.org/W04-1013)",
     ..GraderInfo::of::<RougeL>().with_references()
 };
@@ -35,15 +35,15 @@ pub(crate) const ROUGE_L: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RougeN {
-    /// The reference texts; without them the ground truth of the row, a text or a list.
+    /// The references; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// How many words in a row are compared.
+    /// The length of a run, in words.
     #[schemars(range(min = 1, max = 9))]
     n: u8,
-    /// What is the score.
+    /// The measure that is the score.
     measure: RougeMeasure,
-    /// Whether words of more than three letters are compared by their stem.
+    /// Whether words of more than three letters are compared by stem.
     stemming: bool,
 }
 
@@ -51,16 +51,16 @@ struct RougeN {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RougeL {
-    /// The reference texts; without them the ground truth of the row, a text or a list.
+    /// The references; the row's ground truth, a text or a list, if absent.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
-    /// What is the score.
+    /// The measure that is the score.
     measure: RougeMeasure,
-    /// Whether words of more than three letters are compared by their stem.
+    /// Whether words of more than three letters are compared by stem.
     stemming: bool,
 }
 
-/// What is the score.
+/// The measure that is the score.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -68,9 +68,9 @@ enum RougeMeasure {
     /// The harmonic mean of precision and recall.
     #[default]
     F1,
-    /// The share of the submission that the reference has.
+    /// The share of the submission that is in the reference.
     Precision,
-    /// The share of the reference that the submission has.
+    /// The share of the reference that is in the submission.
     Recall,
 }
 

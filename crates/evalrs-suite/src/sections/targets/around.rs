@@ -13,38 +13,38 @@ use evalrs_model::spec::{Language, ProgramSpec, Role, SampleMember, TargetModel}
 
 /// What every target that is run has.
 pub(crate) const COMMON: &[FieldSpec] = fields![
-    "version": Text => "any text, part of the key: for facts that are not in files, for example the day of a deployment";
-    "inputs": Texts => "files, folders and patterns that the target depends on: when they change, it runs again";
-    "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
-    "cache": Truth, or "true" => "false runs it in every evaluation";
+    "version": Text => "any text; a new one runs the target again, such as the day of a deployment";
+    "inputs": Texts => "files, folders and patterns that the target depends on; a change runs it again";
+    "env": ENVIRONMENT => "more environment variables to pass on: names, `{NAME: secret}` to keep the value out of keys, or `{NAME: plain}` to put it in";
+    "cache": Truth, or "true" => "`false` runs it in every evaluation";
     "timeout": FieldShape::Seconds, or "300" => "seconds one conversation may take";
-    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after a transient failure: a timeout, a broken connection, an overloaded server";
-    "setup": Texts => "a command, word by word, before the first conversation";
+    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "more attempts after a transient failure: a timeout, a broken connection, an overloaded server";
+    "setup": Texts => "a command before the first conversation, word by word";
     "teardown": Texts => "a command after the last conversation, also after a failure or Ctrl-C";
 ];
 
 /// What targets have that work in a folder.
 pub(crate) const IN_FOLDER: &[FieldSpec] = fields![
     "workspace": WORKSPACE_SHAPE => "a fresh folder for every conversation";
-    "outputs": Texts => "files and patterns that the target writes while it runs, even if its words name them: not part of the key";
+    "outputs": Texts => "files and patterns that the target writes although its words name them; they are not in the key";
     "setup_each": Texts => "a command in the workspace, before each conversation";
     "teardown_each": Texts => "a command in the workspace, after each conversation";
 ];
 
 /// The fields of targets that get the id of a sample.
 pub(crate) const TOLD_ID: &[FieldSpec] = fields![
-    "sees": SEES => "`[id]` if answers depend on the id of the sample: it is then part of the key";
+    "sees": SEES => "`[id]` puts the sample's id into the key, for answers that depend on it";
 ];
 
 /// What targets have whose user may be simulated.
 pub(crate) const WITH_USER: &[FieldSpec] = fields![
-    "user": Mapping(&USER) => "a model that simulates the user";
+    "user": Mapping(&USER) => "a model that plays the user";
 ];
 
 /// A model that a target is run with.
 pub(crate) static TARGET_MODEL: Section = section!["a model of `models`",
-    "name": Text, needed "a model has no `name`", "" => "its name";
-    "provider": Text => "the provider of its API, if not the target's";
+    "name": Text, needed "a model has no `name`", "" => "the model's name";
+    "provider": Text => "its API, where that is not the target's";
 ];
 
 /// Milliseconds a conversation may take where the suite does not say.

@@ -14,14 +14,14 @@ pub(crate) static HTTP_TARGET: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["http"]), required => "a deployed agent";
-            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "the address of requests; may contain placeholders";
-            "method": Choice(&["POST", "GET", "PUT"]), or "\"POST\"" => "how";
-            "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
-            "body": Anything => "JSON whose texts may contain placeholders such as {input}; the input of a command if absent";
+            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "the URL of requests; may have placeholders";
+            "method": Choice(&["POST", "GET", "PUT"]), or "\"POST\"" => "the HTTP method";
+            "headers": HEADERS => "more request headers: `Name: text`, or `Name: {env: VARIABLE}` for a secret";
+            "body": Anything => "JSON whose texts may have placeholders such as `{input}`; if absent, the JSON that a command gets";
             "answer": Text => "the path of the answer in the reply, such as `$.output`";
             "messages": Text => "the path of all messages in the reply";
-            "session": Text => "the path of the conversation's name in the reply: then every turn is a request, and `{session}` is replaced by it";
-            "stream": Choice(&["sse"]) => "the reply is a stream of server-sent events, whose texts at `answer` are joined";
+            "session": Text => "the path of the conversation's name in the reply: then every turn is a request, and `{session}` is that name";
+            "stream": Choice(&["sse"]) => "`sse`: the reply is a stream of server-sent events, and the texts at `answer` are joined";
             "endpoint": Text => "replaces the URL in the key";
         ],
         COMMON,

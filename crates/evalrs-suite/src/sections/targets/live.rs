@@ -25,9 +25,9 @@ pub(crate) static COMMAND_TARGET: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["command"]), required => "a process for each conversation";
-            "command": Texts, needed "a command target needs a `command`", "for example `command: [python3, agent.py]`" => "its words, run without a shell; a program with a slash is relative to the suite's folder";
+            "command": Texts, needed "a command target needs a `command`", "for example `command: [python3, agent.py]`" => "its words, run without a shell; a program with a slash is in the suite's folder";
             "answer": Text => "the path of the answer in the JSON that it prints, such as `$.reply`";
-            "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
+            "sandbox": SANDBOX_SHAPE => "the sandbox: a kind, or `{kind, memory, cpu}`; if absent, that of the suite, then of `evalrs.toml`";
             "cwd": Text => "the folder it runs in without a workspace; the suite's if absent";
         ],
         COMMON,
@@ -42,9 +42,9 @@ pub(crate) static FUNCTION_TARGET: Section = Section::new(
         fields![
             "kind": Choice(&["function"]), required => "a function in a worker";
             "path": Text, needed "a function target needs a `path`", "for example `path: agent.py:run`" => "`file.py:name`, or a module that exports `run`";
-            "answer": Text => "the path of the answer in its return value, such as `$.reply`";
-            "runtime": Text => "its runtime: a name such as `python3.12` or `bun`, or a path";
-            "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
+            "answer": Text => "the path of the answer in the value that it returns, such as `$.reply`";
+            "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path; evalrs finds one if absent";
+            "sandbox": SANDBOX_SHAPE => "the sandbox: a kind, or `{kind, memory, cpu}`; if absent, that of the suite, then of `evalrs.toml`";
             "cwd": Text => "the folder it runs in; the suite's if absent";
         ],
         COMMON,
@@ -58,7 +58,7 @@ pub(crate) static HEADLESS_TARGET: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["headless"]), required => "the command line of an agent";
-            "adapter": Text, needed "a headless target needs an `adapter`", "`claude-code`, `gemini-cli`, `codex` or a JSON file" => "how to start and read it: claude-code, gemini-cli, codex, or a JSON file";
+            "adapter": Text, needed "a headless target needs an `adapter`", "`claude-code`, `gemini-cli`, `codex` or a JSON file" => "how to start it and read its output: `claude-code`, `gemini-cli`, `codex`, or a JSON file";
             "cwd": Text => "the folder it runs in without a workspace; the suite's if absent";
         ],
         COMMON,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Field;
 use crate::reader::Reader;
-use crate::section::FieldShape::{AnyOf, Choice, Mapping};
+use crate::section::FieldShape::{AnyOf, Anything, Choice, Mapping};
 use crate::section::{FieldShape, FieldSpec, Section, fields};
 use crate::sections::program_files::{written_call, written_words};
 use crate::sections::programs;
@@ -46,15 +46,41 @@ pub(crate) static AGENT: Section =
     Section::new("a target that runs an agent", &[AGENT_KIND, AGENT_FIELDS]);
 
 const AGENT_KIND: &[FieldSpec] = fields![
-    "kind": Choice(AGENT_KINDS), required => "an agent, of which evalrs can grade recorded \
-                                              results only";
+    "kind": Choice(AGENT_KINDS), required => "an agent on a Letta server (`letta_agent`, or `agent`), Letta's coding agent (`letta_code`), or a `program`, of which only recorded results can be graded";
 ];
 
 const AGENT_FIELDS: &[FieldSpec] = fields![
-    "base_url" "api_key" "timeout" "project_id" "max_retries" "model_configs" "model_handles" "agent_id"
-    "agent_file" "agent_script" "working_dir" "allowed_tools" "disallowed_tools" "skills_dir" "flags"
-    "permission_mode" "sandbox" "memory_dir" "memory_workspace" "max_steps" "command" "path" "model" "env"
-    "api_key_env" "keep_agents" "version" "inputs" "runtime" "workspace" "sees"
+    "base_url": Anything => "the URL of the server; `LETTA_BASE_URL` if absent";
+    "api_key": Anything => "not read: name the variable with `api_key_env`";
+    "timeout": Anything => "seconds one conversation may take; 300 if absent";
+    "project_id": Anything => "the project on the server; `LETTA_PROJECT_ID` if absent";
+    "max_retries": Anything => "more attempts after a transient failure; 0 if absent";
+    "model_configs": Anything => "model configurations, one result each: `NAME` is `llm_model_configs/NAME.json` beside the suite, a path ends in `.json`";
+    "model_handles": Anything => "models by the server's handles, one result each";
+    "agent_id": Anything => "an agent on the server, which all samples talk to one after another";
+    "agent_file": Anything => "the agent's file (`.af`), imported for every conversation";
+    "agent_script": Anything => "a Python function, `file.py:name`, that makes an agent for every conversation";
+    "working_dir": Anything => "the folder of the coding agent, which works in `DIR/MODEL`";
+    "allowed_tools": Anything => "the only tools of the coding agent";
+    "disallowed_tools": Anything => "tools that the coding agent may not use";
+    "skills_dir": Anything => "of Letta Evals: only recorded results can be graded";
+    "flags": Anything => "further arguments of the coding agent's command line";
+    "permission_mode": Anything => "the coding agent's permission mode; it may do everything if absent";
+    "sandbox": Anything => "of Letta Evals: only recorded results can be graded";
+    "memory_dir": Anything => "of Letta Evals: only recorded results can be graded";
+    "memory_workspace": Anything => "of Letta Evals: only recorded results can be graded";
+    "max_steps": Anything => "of Letta Evals: only recorded results can be graded";
+    "command": Anything => "of Letta Evals: only recorded results can be graded";
+    "path": Anything => "of Letta Evals: only recorded results can be graded";
+    "model": Anything => "of Letta Evals: not read";
+    "env": Anything => "more environment variables to pass on: names, `{NAME: secret}` to keep the value out of keys, or `{NAME: plain}` to put it in";
+    "api_key_env": Anything => "the environment variable with the API key; `LETTA_API_KEY` if absent";
+    "keep_agents": Anything => "whether agents stay on the server after their conversation";
+    "version": Anything => "any text; a new one runs the target again, such as the day of a deployment";
+    "inputs": Anything => "files, folders and patterns that the target depends on; a change runs it again";
+    "runtime": Anything => "the Python that runs `agent_script` and `setup_script`";
+    "workspace": Anything => "a fresh folder for every conversation of the coding agent";
+    "sees": Anything => "`[id]` puts the sample's id into the key, for answers that depend on it";
 ];
 
 /// The kinds of targets that run an agent.

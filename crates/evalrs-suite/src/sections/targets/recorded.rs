@@ -11,11 +11,11 @@ use evalrs_trajectory::FORMATS;
 
 /// A target whose trajectories are recorded already.
 pub(crate) static RECORDED: Section = section!["a recorded target",
-    "kind": Choice(&["recorded"]), required => "trajectories already recorded";
-    "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
-    "format": Choice(&names(&trajectory::FORMATS)) => "letta, inspect, openai_chat, anthropic, claude_code, steps, atif, otel or text; detected if absent";
+    "kind": Choice(&["recorded"]), required => "answers recorded earlier";
+    "path": Text => "a file of records, a folder with one file per sample, or a Letta result folder; if absent, the rows have the answers";
+    "format": Choice(&names(&trajectory::FORMATS)) => "the format of trajectories; detected if absent";
     "fields": Mapping(&ROW) => "the dotted path of each field in a record of the file";
-    "by": Text, or "\"id\"" => "how records are matched to rows: by `id`, by `line`, or by the value at this path";
+    "by": Text, or "\"id\"" => "how records join rows: by `id`, by `line`, or by the value at this path";
 ];
 
 /// How the records of the file of a recorded target read, and which rows they belong to.

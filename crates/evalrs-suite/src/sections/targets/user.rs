@@ -19,8 +19,8 @@ pub(crate) static USER: Section = Section::new(
         fields![
             "persona": Text => "who the user is and what they want";
             "persona_path": Text => "a file with the persona";
-            "max_turns": Whole(1, 1000, "between 1 and 1000"), or "10" => "messages of the user, at most, including the input";
-            "stop_when": Text => "the conversation ends with the message of the user that contains this text";
+            "max_turns": Whole(1, 1000, "between 1 and 1000"), or "10" => "the most messages of the user, the input included";
+            "stop_when": Text => "ends the conversation with the user's message that contains this text";
         ],
         MODEL,
     ],
@@ -28,17 +28,17 @@ pub(crate) static USER: Section = Section::new(
 
 /// The settings of a model that talks.
 pub(crate) const MODEL: &[FieldSpec] = fields![
-    "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
-    "model": Text => "the model; those of `models` replace it";
-    "base_url": Text => "the URL of its API; not part of the key if `endpoint` is set";
-    "endpoint": Text => "replaces the base URL in the key";
-    "api_key_env": Text => "the environment variable with the API key";
-    "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
-    "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")) => "none is sent if absent";
-    "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed; the trial is added to it";
+    "provider": Text, or "\"openai\"" => "the API; `openai` is any endpoint with `/chat/completions`";
+    "model": Text => "the model; `models` of the suite replaces it";
+    "base_url": Text => "the URL of the API; if absent, the provider's variable, then its default";
+    "endpoint": Text => "replaces the base URL in the key, so that stored outcomes survive a move of the server";
+    "api_key_env": Text => "the environment variable with the API key; the provider's own if absent";
+    "headers": HEADERS => "more request headers: `Name: text`, or `Name: {env: VARIABLE}` for a secret";
+    "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")) => "the sampling temperature; none is sent if absent";
+    "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed; evalrs adds the trial to it";
     "max_tokens": COUNT => "the most tokens of a reply";
     "top_p": FRACTION => "nucleus sampling";
-    "extra_body": MapOf(&Anything) => "further members of the request";
+    "extra_body": MapOf(&Anything) => "more members of the request body";
     "response_format": Choice(ReplyFormat::VARIANTS) => "not used here";
 ];
 

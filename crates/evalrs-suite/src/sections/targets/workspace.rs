@@ -11,9 +11,9 @@ use evalrs_model::spec::{KeepWorkspace, WorkspaceSpec};
 pub(crate) const WORKSPACE_SHAPE: FieldShape = AnyOf(&[Truth, Mapping(&WORKSPACE)]);
 
 pub(crate) static WORKSPACE: Section = section!["`workspace`",
-    "template": Text => "the folder that it copies; empty if absent";
-    "git": Truth, or "false" => "whether it is a git repository, so that `{row.workspace_diff}` shows the changes";
-    "keep": Choice(KeepWorkspace::VARIANTS), or "\"failed\"" => "which folders to keep: those of failed conversations, all, or none";
+    "template": Text => "the folder to copy; the workspace is empty if absent";
+    "git": Truth, or "false" => "whether the workspace is a git repository, so that `{row.workspace_diff}` shows what changed";
+    "keep": Choice(KeepWorkspace::VARIANTS), or "\"failed\"" => "whose folders to keep: those of failed conversations, all, or none";
 ];
 
 pub(crate) fn workspace(fields: &FieldSet<'_>) -> Option<WorkspaceSpec> {
