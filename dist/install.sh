@@ -1,14 +1,14 @@
 #!/bin/sh
 # Installs evalrs for this user, or removes it: sh install.sh [--uninstall]
 #
-# The archive of this platform is fetched, compared with its checksum and unpacked. Nothing else is changed: no shell is configured,
-# and nothing is installed as another user.
+# It fetches the archive of this platform, compares its checksum and unpacks it. It changes nothing else: it configures no shell and
+# installs nothing as another user.
 #
 #   EVALRS_RELEASES     where the archives and SHA256SUMS are: an address, or a folder
 #   EVALRS_INSTALL_DIR  where the binary goes (default: ~/.local/bin)
 set -eu
 
-# The release workflow writes its address here.
+# dist/build and the release workflow write the address here.
 releases=${EVALRS_RELEASES:-@RELEASES@}
 folder=${EVALRS_INSTALL_DIR:-${HOME:?}/.local/bin}
 
@@ -33,14 +33,14 @@ target() {
     esac
 }
 
-# Writes what an address holds to a file.
+# Fetches an address into a file: fetch ADDRESS FILE
 fetch() {
     case $1 in
     http://127.0.0.1* | https://*)
         if has curl; then
             curl --proto '=https,http' --proto-redir '=https' --fail --silent --show-error --location --output "$2" "$1"
         elif has wget; then
-            # It has no flag for that, but says where it was sent.
+            # It has no flag for that, but logs redirections.
             wget -S -O "$2" "$1" 2>"$2.log" || return 1
             ! grep -qi '^ *location: *http:' "$2.log" || fail "\`$1\` leads to an address that is not encrypted"
         else
@@ -76,7 +76,7 @@ install() {
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     fetch "$releases/SHA256SUMS" "$work/SHA256SUMS" || fail "cannot fetch $releases/SHA256SUMS"
-    # `dist/build` on a Linux machine makes an archive of its own C library: releases have one for all of them.
+    # On Linux `dist/build` links the C library of its machine. Releases have a static archive for all of them.
     if [ -z "${EVALRS_TARGET:-}" ] && ! grep -q " [ *]$archive\$" "$work/SHA256SUMS"; then
         case $platform in *-linux-musl) platform=${platform%musl}gnu ;; esac
         archive=evalrs-$platform.tar.gz

@@ -1,7 +1,7 @@
 """The steps of the GitHub Action: `prepare`, `run` and `comment`. See action.yml; `tests/python/test_action.py` drives them.
 
-evalrs grades, annotates and writes the summary. This decides whether it may ask, points at the edits that left grades without a judgment,
-and keeps one comment up to date.
+evalrs grades, annotates and writes the summary. This decides whether it may make calls, points at edits that left grades without a
+judgment, and updates one comment.
 """
 
 import glob
@@ -21,7 +21,7 @@ from pathlib import Path
 MARKER = "<!-- evalrs -->"
 #: GitHub refuses longer comments.
 LONGEST = 65_000
-#: Of the exit codes of several suites: what comes later is worse.
+#: Exit codes, the worst last.
 RANKS = [0, 1, 3, 130, 2, 101]
 
 
@@ -35,7 +35,7 @@ def event():
 
 
 def may_ask():
-    """Whether judges and agents may be asked. What a fork changes never is, nor is what Dependabot proposes: both lack keys."""
+    """Whether it may call judges and agents. It never does so for forks and Dependabot, which have no keys."""
     ask = environment("EVALRS_ASK") or "auto"
     if ask not in ("auto", "always", "never"):
         sys.exit(f"::error::`ask` is `{ask}`: it is auto, always or never")
@@ -46,7 +46,7 @@ def may_ask():
         return False
     if pull is None:
         return True
-    # A fork that was deleted has no repository.
+    # A deleted fork has no repository.
     return (pull["head"].get("repo") or {}).get("full_name") == pull["base"]["repo"]["full_name"]
 
 
@@ -66,14 +66,14 @@ def suites():
 
 
 def output(name, value):
-    """Tells later steps. A value of several lines ends with a word that is not in it."""
+    """Sets an output for later steps. A value of several lines ends with a word that is not in it."""
     end = hashlib.sha256(value.encode()).hexdigest()
     with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as file:
         file.write(f"{name}<<{end}\n{value}\n{end}\n")
 
 
 def prepare():
-    """Says whether judges may be asked, and where the stores are."""
+    """Sets the outputs: whether it may make calls, and where the stores are."""
     found = suites()
     stores = {}
     for suite in found:
@@ -115,7 +115,7 @@ def first_edit(commit, path):
 
 
 def pending(record):
-    """How many grades of each grader wait for a judgment that is not stored."""
+    """How many grades of each grader have no stored judgment."""
     counts = {}
     with open(record / "results.jsonl", encoding="utf-8") as lines:
         for line in lines:
@@ -126,7 +126,7 @@ def pending(record):
 
 
 def annotate_edits(suite, record, commit):
-    """Points at the edits after which judgments are missing: where the rubric, a row or the suite was changed."""
+    """Annotates edits of the rubric, a row or the suite if judgments are missing."""
     counts = pending(record)
     if not counts or commit is None:
         return
@@ -137,7 +137,7 @@ def annotate_edits(suite, record, commit):
         path = os.path.normpath(os.path.join(os.path.dirname(suite), name))
         line = first_edit(commit, path)
         if line is not None:
-            title = escape(f"{header['suite']}: edited, and not judged since", True)
+            title = escape(f"{header['suite']}: edited after the last judgment", True)
             print(f"::error file={escape(path, True)},line={line},title={title}::{escape(f'judgments are missing: {missing}')}%0A{escape(cure)}")
 
 
@@ -145,7 +145,7 @@ def run():
     """Evaluates every suite, and ends as the worst of them."""
     command = ["evalrs", "run", "--format", "github", *shlex.split(environment("EVALRS_ARGUMENTS"))]
     if not may_ask():
-        print("::notice::replays what is stored and asks nothing: a fork, or `ask: never`")
+        print("::notice::replays stored outcomes and makes no call: a fork, or `ask: never`")
         command.append("--frozen")
     elif environment("EVALRS_MAX_COST"):
         command += ["--max-cost", environment("EVALRS_MAX_COST")]
@@ -196,7 +196,7 @@ def ask_github(method, path, body=None):
 
 
 def earlier_comment(comments):
-    """The id of the comment that an earlier run wrote. Others may quote its marker, so it must come first."""
+    """The id of the comment of an earlier run. Others may quote its marker, so the comment must begin with it."""
     page = 1
     while True:
         found = ask_github("GET", f"{comments}?per_page=100&page={page}")
@@ -209,7 +209,7 @@ def earlier_comment(comments):
 
 
 def comment():
-    """Writes the comment, or writes it anew. A token that may not is no failure of the change."""
+    """Writes or updates the comment. The action does not fail if the token may not write it."""
     text = Path(environment("EVALRS_COMMENT")).read_text(encoding="utf-8")
     if text.strip() == MARKER:
         return

@@ -1,7 +1,7 @@
 // Makes the packages of npm: node dist/npm/build.mjs VERSION FOLDER TARGET=BINARY...
 //
-// `@evalrs/<platform>` holds a binary and says where it runs; `evalrs` names all of them as optional dependencies, so that npm
-// installs the one that fits. Nothing is run when they are installed.
+// `evalrs-cli-<platform>` has a binary and the platforms it runs on. `evalrs-cli` lists all of them as optional dependencies, so that
+// npm installs the right one. No package runs a script when it is installed.
 
 import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
@@ -46,7 +46,7 @@ for (const [target, binary] of built.map((pair) => pair.split("="))) {
   chmodSync(join(folder, platform.binary), 0o755);
   const { os, cpu } = platform;
   const libc = target.endsWith("-gnu") ? { libc: ["glibc"] } : {};
-  writeFileSync(join(folder, "README.md"), `The binary of [evalrs](https://www.npmjs.com/package/evalrs) for ${name}.\n`);
+  writeFileSync(join(folder, "README.md"), `The binary of evalrs for ${name}. Install the package evalrs-cli.\n`);
   write(folder, { name: platform.package, description: `The binary of evalrs for ${name}`, os, cpu, ...libc, files: ["bin"], preferUnplugged: true });
 }
 
@@ -54,7 +54,7 @@ const launcher = join(work, "evalrs");
 cpSync(join(HERE, "evalrs"), launcher, { recursive: true });
 copyFileSync(join(ROOT, "README.md"), join(launcher, "README.md"));
 write(launcher, {
-  name: "evalrs",
+  name: "evalrs-cli",
   description: "Evaluates AI agents the way a build system builds programs: only what changed is graded again.",
   keywords: ["llm", "evaluation", "agents", "incremental", "cli"],
   bin: { evalrs: "bin/evalrs.js" },

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the suites of a folder (default: all): sh check.sh [FOLDER]
-# With an API key what is new is asked, for at most a dollar a run; without one what is stored is replayed, and nothing is asked.
+# With an API key it calls judges for new samples, for at most a dollar a run. Without one it replays stored judgments and makes no call.
 set -eu
 suites=${1:-.}
 evalrs validate "$suites"

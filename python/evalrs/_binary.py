@@ -36,7 +36,7 @@ def binary() -> str:
     found = shutil.which("evalrs")
     if found is None:
         raise FileNotFoundError(
-            f"the binary `{_NAME}` is neither beside this package nor on PATH: install it with `pip install evalrs`, "
+            f"the binary `{_NAME}` is neither beside this package nor on PATH: install it with `pip install evalrs-cli`, "
             f"or name one in {VARIABLE}"
         )
     return found

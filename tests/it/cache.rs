@@ -351,7 +351,7 @@ fn stats_are_of_all_layers_and_of_the_last_run() {
     entries    4, 1 superseded
     size       988 B in 1 segment
     committed  2 judgments in cache/a.judgments.jsonl
-    asked      2020-01-01T00:00:00Z to 2999-01-01T00:00:00Z
+    made       2020-01-01T00:00:00Z to 2999-01-01T00:00:00Z
 
     model    judgments  tokens in  out     cost
     judge-1          2         20    4        -

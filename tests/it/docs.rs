@@ -36,7 +36,7 @@ fn documents() -> Vec<String> {
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             if entry.path().is_dir() && name != "docs/design" {
                 folders.push(name);
-            } else if name.ends_with(".md") {
+            } else if entry.path().extension().is_some_and(|ending| ending == "md") {
                 names.push(name);
             }
         }
@@ -525,7 +525,7 @@ fn the_paths_that_guides_name_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let design = std::fs::read_dir(root.join("docs/design")).unwrap();
     let mut guides: Vec<_> = design.map(|entry| entry.unwrap().path()).collect();
-    guides.extend(["CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name)));
+    guides.extend(["AGENTS.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name)));
     let path = regex::Regex::new(
         r"`((?:src|tests|docs|benches|crates|\.ci)(?:/[\w.-]+)*)`|\]\(([^):#]+)\)",
     )

@@ -74,7 +74,7 @@ fn another_prompt_is_stored_nowhere() {
     let (space, _) = committed(&judge);
     space.write("suite.yaml", SUITE.replace("kind?", "rude?"));
     let frozen = space.run(&["run", "suite.yaml", "--frozen"]);
-    assert!(frozen.stdout().contains("no stored judgment, and --frozen"), "{}", frozen.shown());
+    assert!(frozen.stdout().contains("no cached judgment, and --frozen"), "{}", frozen.shown());
     let planned = space.run(&["plan", "suite.yaml"]).stdout();
     assert!(!planned.contains("endpoint"), "{planned}");
 }

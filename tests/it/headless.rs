@@ -295,7 +295,7 @@ fn an_adapter_of_ones_own_stands_beside_the_suite() {
     let models = space.read("suite.yaml").replace("graders:", "models: [m]\ngraders:");
     space.write("suite.yaml", models);
     let ran = run(&space, &["run", "suite.yaml"]);
-    assert!(ran.stdout().contains("cannot be told to use the model `m`"), "{}", ran.shown());
+    assert!(ran.stdout().contains("the adapter has no flag for the model `m`"), "{}", ran.shown());
 }
 
 #[test]

@@ -38,8 +38,8 @@ fn no_key_is_written_however_it_is_escaped_or_folded() {
         let ran = space.run(&["import", source, "-o", "out", "--force"]);
         assert_eq!(ran.code(), 0, "{}", ran.shown());
         let out = ran.stdout();
-        let secrets = out.lines().filter(|line| line.contains("left out, a secret"));
-        told.extend(secrets.map(|line| line.trim().replace("left out, a secret: ", "")));
+        let secrets = out.lines().filter(|line| line.contains("removed a secret"));
+        told.extend(secrets.map(|line| line.trim().replace("removed a secret: ", "")));
         let names = ["suite.yaml", "dataset.jsonl", "IMPORT.md"];
         let written: String = names.iter().map(|name| space.read(&format!("out/{name}"))).collect();
         let parts = ["MIIE", "klmnop", "4fJ29a", "9zJ29a", "7aJ29a", "ijklmnop", "hijABCD"];

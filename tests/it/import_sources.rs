@@ -34,7 +34,7 @@ fn a_configuration_is_imported_and_runs_at_once() {
       prompts: 1 mapped, 0 not mapped
       providers: 1 mapped, 0 not mapped
       tests: 2 mapped, 0 not mapped
-    what did not map, and why: out/IMPORT.md
+    not mapped, with reasons: out/IMPORT.md
 
     next:
       cd out

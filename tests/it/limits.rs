@@ -62,7 +62,7 @@ fn a_budget_that_an_answer_used_up_is_waited_for() {
     });
     let space = space(3);
     let mut running = space.start(&judge, &["run", "suite.yaml", "--max-concurrent", "1"]);
-    running.read_until(&format!(": the rate limit of {} is used up", judge.url()));
+    running.read_until(&format!("rate limit of {} used up", judge.url()));
     running.interrupt();
     assert_eq!((running.finish().code(), judge.count()), (130, 1));
 }
@@ -143,7 +143,7 @@ fn an_endpoint_that_fails_again_and_again_is_asked_no_more() {
         let stopped = usize::from(left > 0);
         assert_eq!(ran.stderr().matches(&said).count(), stopped, "{}", ran.stderr());
         assert_eq!(space.record("results.jsonl").matches(&not_asked).count(), left as usize);
-        assert_eq!(space.record("run.json").matches("stopped asking").count(), stopped);
+        assert_eq!(space.record("run.json").matches("calls stopped").count(), stopped);
     }
 }
 
@@ -168,13 +168,13 @@ graders:
     assert_eq!(space.actions("good"), [30, 0, 0, 0]);
     assert_eq!(judge.count(), 3 * 10 + 30);
     let said = format!(
-        "stopped asking: `talker` at `{}` gave no verdict 10 times in a row: invalid reply, asked 3 \
+        "calls stopped: `talker` at `{}` gave no verdict 10 times in a row: invalid reply, asked 3 \
          times: the reply is not a JSON object: expected value; it replied \"Score: ",
         judge.url()
     );
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
     assert!(
-        ran.stderr().contains("/10. Nice.\"; 20 judgments were not asked\n"),
+        ran.stderr().contains("/10. Nice.\"; 20 judgments were not made\n"),
         "{}",
         ran.stderr()
     );
@@ -268,10 +268,10 @@ fn an_endpoint_that_asks_to_wait_holds_up_no_other() {
 #[test]
 fn a_figure_of_a_minute_is_kept_and_shown() {
     for (setting, in_suite, told) in [
-        ("max_requests_per_minute = 1", "", "limit of 1 request a minute: next to"),
-        ("max_tokens_per_minute = 1", "", "limit of 1 token a minute: next to"),
-        ("", ", max_requests_per_minute: 1", "limit of 1 request a minute: next to"),
-        ("", ", max_tokens_per_minute: 1", "limit of 1 token a minute: next to"),
+        ("max_requests_per_minute = 1", "", "limit of 1 request a minute: next request to"),
+        ("max_tokens_per_minute = 1", "", "limit of 1 token a minute: next request to"),
+        ("", ", max_requests_per_minute: 1", "limit of 1 request a minute: next request to"),
+        ("", ", max_tokens_per_minute: 1", "limit of 1 token a minute: next request to"),
         ("max_requests_per_minute = 1", ", max_requests_per_minute: 50", "limit of 1 request"),
         ("max_requests_per_minute = 50", ", max_requests_per_minute: 1", "limit of 1 request"),
     ] {

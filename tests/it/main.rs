@@ -75,4 +75,5 @@ mod text_metrics;
 mod tidy;
 mod watch;
 mod winners;
+mod words;
 mod workspace;

@@ -75,7 +75,7 @@ fn nothing_outside_of_its_folder_is_read() {
     for (reply, call) in replies_given.iter().zip(&calls) {
         let said =
             reply["error"]["message"].as_str().unwrap_or_else(|| panic!("{call:?}: {reply}"));
-        assert!(said.contains("leads out of the folder"), "{call:?}: {said}");
+        assert!(said.contains("is outside the folder"), "{call:?}: {said}");
         assert!(!said.contains("secret") && !said.contains("root:"), "{call:?}: {said}");
     }
     for suite in ["suite.yaml", "./suite.yaml", &inside] {

@@ -29,11 +29,11 @@ fn a_bar_shows_what_is_under_way_and_goes_when_nothing_is() {
     let (space, judge) = (space(), Judge::by_length());
     judge.hold();
     let mut terminal = run(&space, &judge, &[]);
-    let screen = terminal.wait_for("3 under way, 0 cached");
+    let screen = terminal.wait_for("3 in flight, 0 cached");
     assert!(screen.contains(" 0/3 judgments "), "{screen}");
     judge.release("answer 1");
     let screen = terminal.wait_for(" 1/3 judgments ");
-    assert!(screen.contains("2 under way, 0 cached"), "{screen}");
+    assert!(screen.contains("2 in flight, 0 cached"), "{screen}");
     assert_eq!(judge.given()[0].question(), "Is answer 1 polite?");
     judge.order(Order::AtOnce);
     let (code, screen) = terminal.finish();
@@ -53,7 +53,7 @@ fn ctrl_c_pressed_in_a_terminal_ends_the_run_and_its_requests() {
     // The judge still holds two replies: nobody waits for them.
     let (code, screen) = terminal.finish();
     assert_eq!(code, 130, "{screen}");
-    assert!(screen.contains("interrupted: what was finished is kept"), "{screen}");
+    assert!(screen.contains("interrupted: finished calls are cached"), "{screen}");
     judge.wait_hung_up(2);
     let mut hung_up = judge.hung_up();
     hung_up.sort();

@@ -29,7 +29,7 @@ fn a_save_looks_again_at_the_rubric_that_it_changed_alone() {
     assert_eq!(
         warnings.iter().map(Diagnostic::brief).collect::<Vec<_>>(),
         [
-            "a.txt:1:36: the rubric of `a` says 1 to 10, but the judge is instructed to score from 0 to 1 (range-not-scale)"
+            "a.txt:1:36: the rubric of `a` has scores from 1 to 10, but the judge is instructed to score from 0 to 1 (range-not-scale)"
         ]
     );
 

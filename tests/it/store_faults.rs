@@ -196,7 +196,7 @@ fn committed_judgments_under_a_wrong_key_are_left_out() {
     let ran = space.run(&["run", "suite.yaml", "--frozen"]);
     assert_eq!((ran.code(), space.actions("quality")), (3, [0, 2, 0, 2]), "{}", ran.shown());
     let said = format!(
-        "warning: skipped the committed outcome of {second}, which was asked under another key"
+        "warning: skipped the committed outcome of {second}, which is stored under another key"
     );
     assert!(ran.stderr().contains(&said), "{}", ran.shown());
 }

@@ -177,7 +177,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (
             || page(200, "{\"x\":1}"),
             "  retries: 0\n  messages: $.log\n",
-            "nothing stands at `messages` ($.log)",
+            "nothing at `messages` ($.log)",
             1,
             false,
         ),
@@ -200,7 +200,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
                 )
             },
             PLAIN,
-            "points to https://other.example/: redirections are not followed",
+            "points to https://other.example/: redirects are not followed",
             1,
             false,
         ),
@@ -228,13 +228,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
             1,
             false,
         ),
-        (
-            || page(200, "{\"output\":\"hi\"}"),
-            SESSION,
-            "nothing stands at `session` ($.s)",
-            1,
-            false,
-        ),
+        (|| page(200, "{\"output\":\"hi\"}"), SESSION, "nothing at `session` ($.s)", 1, false),
     ];
     for (answer, target, expected, requests, is_kept) in cases {
         let judge = Judge::new(move |_, _| answer());

@@ -194,7 +194,7 @@ class ActionTest(unittest.TestCase):
         code, log, summary = self.act(fork=True)
         self.assertEqual(code, 0, log)
         self.assertEqual(self.annotations(log), [("warning", "evals/rows.jsonl", "3", "kind%3A q2")])
-        self.assertIn("::notice::replays what is stored", log)
+        self.assertIn("::notice::replays stored outcomes", log)
         self.assertIn("`kind avg_score >= 0.65: 0.667`", summary)
         self.assertEqual(self.outputs()["asked"], "false")
         self.assertEqual(Path(self.repository, self.outputs()["stores"]).resolve(), (self.repository / "cache/v1").resolve())
@@ -207,7 +207,7 @@ class ActionTest(unittest.TestCase):
         self.commit("Ask for brevity")
         code, log, _ = self.act(fork=True)
         self.assertEqual(code, 3, log)
-        self.assertIn(("error", "evals/kind.txt", "5", "support%3A edited%2C and not judged since"), self.annotations(log))
+        self.assertIn(("error", "evals/kind.txt", "5", "support%3A edited after the last judgment"), self.annotations(log))
         self.assertIn("judgments are missing: 3 of `kind`%0Arun `evalrs run evals/suite.yaml` with an API key", log)
         self.assertNotIn("file=evals/suite.yaml,line", log)
 
@@ -216,7 +216,7 @@ class ActionTest(unittest.TestCase):
         self.commit("Refuse")
         code, log, _ = self.act(fork=True)
         self.assertEqual(code, 3, log)
-        self.assertIn(("error", "evals/rows.jsonl", "2", "support%3A edited%2C and not judged since"), self.annotations(log))
+        self.assertIn(("error", "evals/rows.jsonl", "2", "support%3A edited after the last judgment"), self.annotations(log))
 
     def test_a_trusted_branch_asks_what_is_new_and_nothing_else(self):
         self.edit("evals/rows.jsonl", "gladly 1", "never")

@@ -63,7 +63,7 @@ def anchors(path):
 
 def pages():
     """Every page of the documents."""
-    return sorted(page for page in DOCS.rglob("*.md")) + [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "cache/README.md", "examples/ci/README.md")]
+    return sorted(page for page in DOCS.rglob("*.md")) + [ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "cache/README.md", "examples/ci/README.md")]
 
 
 class LinksTest(unittest.TestCase):

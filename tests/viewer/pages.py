@@ -589,7 +589,7 @@ class Labels(PageTest):
         page.route(f"**/api/runs/{NEWEST}", lambda route: route.fulfill(json={"success": True, "data": run, "error": None}))
         page.route("**/labels/**", lambda route: (asked.append(route.request.url), route.abort()))
         self.visit(address)
-        expect(self.card().locator(".labels")).to_contain_text(f"No labels are given here: {reason}")
+        expect(self.card().locator(".labels")).to_contain_text(f"Labelling is off here: {reason}")
         for one in self.card().locator(".label-buttons button, .scale button").all():
             expect(one).to_be_disabled()
         page.keyboard.press("y")

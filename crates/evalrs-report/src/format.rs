@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
-use super::page::terminal::Screen;
+use super::page::terminal::PageScreen;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_metrics::rollup::RollupReport;
@@ -42,7 +42,7 @@ pub enum Audience {
 #[derive(Clone, Copy, Debug)]
 pub struct ReportOptions {
     /// The terminal, or what stands for it.
-    pub screen: Screen,
+    pub screen: PageScreen,
     /// Whether all numbers are shown.
     pub details: bool,
     /// Whether somebody named the run that this one is compared with.

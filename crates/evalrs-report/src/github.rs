@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::ProcessFacts;
     use crate::ending::RunEnding;
-    use crate::page::terminal::Screen;
+    use crate::page::terminal::PageScreen;
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateReport;
     use evalrs_test_runs as fixtures;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     fn options(failures: Option<usize>) -> ReportOptions {
-        let screen = Screen { width: 80, cuts: false };
+        let screen = PageScreen { width: 80, cuts: false };
         ReportOptions { screen, failures, details: false, against: false, rolls_up: false }
     }
 

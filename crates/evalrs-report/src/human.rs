@@ -40,7 +40,9 @@ pub(crate) fn lines(summary: &Summary, details: bool) -> Vec<Text> {
     let mut lines: Vec<Text> =
         agreement.chain(held_out).chain(calibration_lines(summary)).chain(people).collect();
     if details {
-        lines.extend(summary.trials.0.iter().filter_map(split_votes));
+        lines.extend(
+            summary.trials.0.iter().filter_map(|(grader, found)| split_votes(grader, found)),
+        );
         lines.extend(told(&summary.agreement, |found| vec![votes(found)]));
         lines.extend(told(&summary.annotators, |found| vec![annotators(found)]));
         let disputed = summary.disputed.0.iter();
@@ -58,7 +60,7 @@ fn told<T>(graders: &OrderedMap<T>, say: fn(&T) -> Vec<String>) -> impl Iterator
 }
 
 /// The submissions whose votes are split, if there are any.
-fn split_votes((grader, trials): &(String, TrialsSummary)) -> Option<Text> {
+fn split_votes(grader: &str, trials: &TrialsSummary) -> Option<Text> {
     let straddlers = trials.straddlers.as_deref().filter(|straddlers| !straddlers.is_empty())?;
     let submissions = count(straddlers.len(), "submission");
     let name = |one: &Straddler| {

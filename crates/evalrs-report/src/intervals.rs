@@ -35,6 +35,13 @@ pub(crate) fn signed_range(interval: Option<(f64, f64)>, decimals: usize) -> Str
     or_dash(bounds, |bounds| bounds.join(" to "))
 }
 
+/// Whether the mean of a grader is its pass rate, and so is all that is known of both.
+pub(crate) fn is_pass_fail(metric: &Metric) -> bool {
+    metric.native.is_none()
+        && metric.avg_score_attempted == metric.accuracy
+        && metric.interval == metric.accuracy_interval
+}
+
 /// The fewest values of which an interval is shown: of less it says nothing.
 pub(crate) const FEWEST: usize = 5;
 

@@ -9,37 +9,20 @@ mod matrix;
 mod moves;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use super::declared;
 use super::digest::{ReportDigest, case_name};
 use super::format::{ProcessFacts, ReportedRun};
+use super::intervals::is_pass_fail;
 use super::page::{Block, Column, Page, Table, Text, bad, faint, quoted, strong, text};
 use super::verdict::{gate_lines, status};
 use super::{human, usage};
 use evalrs_base::text::{count, score};
-use evalrs_metrics::metric::Metric;
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::Usage;
-
-/// The lines that a rationale may take on a terminal.
-pub(super) const RATIONALE_LINES: usize = 2;
-
-/// How much is shown of a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ReportView {
-    /// How many failures are listed.
-    pub failures: usize,
-    /// Whether all numbers are shown.
-    pub details: bool,
-    /// Whether failures and errors are listed at all: a log that has them as annotations does without.
-    pub lists: bool,
-    /// Whether what belongs to the process is shown.
-    pub facts: bool,
-    /// Whether what moved since an earlier run is shown.
-    pub moves: bool,
-    /// Whether somebody named that run.
-    pub against: bool,
-}
+use view::RATIONALE_LINES;
+pub(super) use view::ReportView;
 
 /// The report.
 pub(super) fn page(run: &ReportedRun<'_, '_>, view: ReportView) -> Page {
@@ -49,7 +32,7 @@ pub(super) fn page(run: &ReportedRun<'_, '_>, view: ReportView) -> Page {
     page.add(Block::Heading(heading(run)));
     gate_lines(&summary.gate, &mut page);
     if let Some(moved) = run.facts.moved.as_ref().filter(|_| view.moves) {
-        moves::add(moved, view.against, &mut page);
+        moves::add(moved, run.origin, view.against, &mut page);
     }
     if let Some(digest) = &digest {
         errors::add(run, digest, view, &mut page);
@@ -87,28 +70,26 @@ fn heading(run: &ReportedRun<'_, '_>) -> Text {
     text![status(&summary.gate), "  ", suite, ": ", samples, ", ", results, errors]
 }
 
-/// Whether its mean is its pass rate, and so is all that is known of both.
-pub(super) fn is_pass_fail(metric: &Metric) -> bool {
-    metric.native.is_none()
-        && metric.avg_score_attempted == metric.accuracy
-        && metric.interval == metric.accuracy_interval
-}
-
 fn add_failures(digest: &ReportDigest, run: &ReportedRun<'_, '_>, page: &mut Page) {
     if digest.failed == 0 {
         return;
     }
-    let columns = [Column::names("sample"), Column::names("grader"), Column::numbers("score")];
-    let rationale = Column::words("rationale").of_lines(RATIONALE_LINES);
-    let mut table = Table::new(columns.into_iter().chain([rationale]));
+    let mut table = Table::new([
+        Column::names("sample"),
+        Column::numbers("trial"),
+        Column::names("grader"),
+        Column::numbers("score"),
+        Column::words("rationale").of_lines(RATIONALE_LINES),
+    ]);
     for failure in &digest.failures {
         let metric = run.report.summary.metrics.get(&failure.grader);
         // A grader that knows nothing but passes and fails gives all failures the same score.
         let is_plain = metric.is_some_and(is_pass_fail);
         let name = run.origin.named(failure.at, &failure.sample_id, &failure.input);
-        let trial = digest.trials.then_some(failure.trial);
+        let trial = digest.trials.then(|| failure.trial.to_string());
         table.row([
-            quoted(&case_name(&name, failure.model.as_deref(), trial)),
+            quoted(&case_name(&name, failure.model.as_deref(), None)),
+            trial.unwrap_or_default().into(),
             quoted(&failure.grader),
             if is_plain { Text::default() } else { bad(&score(failure.score)) },
             quoted(&failure.rationale),

@@ -5,7 +5,7 @@ use std::io;
 use super::format::{
     Audience, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
 };
-use super::page::terminal::{Screen, write};
+use super::page::terminal::{PageScreen, write};
 use super::rollup;
 use super::run_page::{ReportView, page};
 
@@ -27,7 +27,7 @@ struct TerminalWriter {
 }
 
 impl TerminalWriter {
-    fn screen(&self) -> Screen {
+    fn screen(&self) -> PageScreen {
         self.options.screen
     }
 }

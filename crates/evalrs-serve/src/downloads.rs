@@ -19,7 +19,7 @@ use super::answer::{AddressNames, ApiError, ErrorEnvelope};
 use super::served::{ServedWorkspace, beside};
 use crate::report_page::write_page;
 use evalrs_base::file_path::folder_of;
-use evalrs_report::page::terminal::Screen;
+use evalrs_report::page::terminal::PageScreen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::recorded::WholeRecord;
@@ -142,7 +142,7 @@ impl FileReport {
             run: &self.run,
             root: folder_of(&self.home),
             options: ReportOptions {
-                screen: Screen { width: WIDTH, cuts: false },
+                screen: PageScreen { width: WIDTH, cuts: false },
                 failures: None,
                 details: false,
                 against: false,

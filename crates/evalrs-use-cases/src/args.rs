@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use evalrs_report::page::terminal::Screen;
+use evalrs_report::page::terminal::PageScreen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 
 /// Whose files a record has.
@@ -148,7 +148,7 @@ pub struct EvaluateArgs {
 
 impl EvaluateArgs {
     /// How much a report shows.
-    pub(crate) fn report_options(&self, screen: Screen, rolls_up: bool) -> ReportOptions {
+    pub(crate) fn report_options(&self, screen: PageScreen, rolls_up: bool) -> ReportOptions {
         ReportOptions {
             screen,
             failures: self.failures,

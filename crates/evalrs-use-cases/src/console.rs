@@ -5,7 +5,7 @@ use std::io::{Sink, Write};
 
 use serde::Serialize;
 
-use evalrs_report::page::terminal::Screen;
+use evalrs_report::page::terminal::PageScreen;
 use evalrs_system::System;
 
 /// What a command works with.
@@ -47,8 +47,8 @@ impl<'a> Console<'a> {
 
 impl Console<'_> {
     /// What pages are written on.
-    pub fn screen(&self) -> Screen {
-        Screen { width: self.width, cuts: self.cuts }
+    pub fn screen(&self) -> PageScreen {
+        PageScreen { width: self.width, cuts: self.cuts }
     }
 
     /// Writes a value as indented JSON.

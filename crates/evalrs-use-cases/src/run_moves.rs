@@ -10,7 +10,7 @@ use evalrs_metrics::diff::{CaseName, DiffGraderLabels, DiffLabels, DiffSide, com
 use evalrs_metrics::results::Summary;
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::results_digest;
-use evalrs_store::record::side::read_changed_sides;
+use evalrs_store::record::side::{ChangedSides, read_changed_sides};
 use evalrs_system::System;
 
 /// A run that is compared with an earlier one.
@@ -36,7 +36,7 @@ pub fn moves_since(
     if digest.is_some() && results_digest(system, &before.folder).as_deref() == digest {
         return Some(RunMoves::none(&before.id));
     }
-    let [old, new] = read_changed_sides(system, [before, past])?;
+    let ChangedSides { sides: [old, new], places } = read_changed_sides(system, [before, past])?;
     let labels = labels();
     let diff = compare(&old, &new, None, &labels);
     let mut agreement = Vec::new();
@@ -53,7 +53,7 @@ pub fn moves_since(
             agreement.push((grader.clone(), MovedAgreement { before, now }));
         }
     }
-    Some(RunMoves { agreement: OrderedMap(agreement), ..RunMoves::of(&diff) })
+    Some(RunMoves { agreement: OrderedMap(agreement), ..RunMoves::of(&diff, &places) })
 }
 
 /// How many labelled cases one side has and the other has not.

@@ -145,7 +145,7 @@ fn check_narrowing(args: &ExportArgs) -> Result<(), Error> {
     let Some((flag, _)) = given else { return Ok(()) };
     Err(Error::plain(
         format!("`{flag}` would drop part of the suite from its file of committed judgments"),
-        "write to a separate file with `-o FILE`, or leave the flag out",
+        "write to a separate file with `-o FILE`, or remove the flag",
     ))
 }
 

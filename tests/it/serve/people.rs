@@ -61,7 +61,7 @@ fn lines(space: &Space) -> Vec<String> {
 fn summary(space: &Space) -> Value {
     let ran = space.run(&["run", "suite.yaml"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
-    assert!(!ran.stdout().contains("people agree"), "{}", ran.shown());
+    assert!(!ran.stdout().contains("reviewers agree"), "{}", ran.shown());
     serde_json::from_str(&space.record("summary.json")).unwrap()
 }
 
@@ -181,8 +181,8 @@ fn two_people_who_differ_make_a_case_disputed() {
     assert_eq!(ids("disputed"), ["p010"]);
     assert_eq!(ids("labelled"), ["p010", "p011"]);
     assert_eq!(ids("unlabelled"), [""; 0]);
-    let ran = server.space.run(&["run", "suite.yaml"]);
-    let told = "stars: people differ on 1 case: p010; `disputed` in summary.json lists all";
+    let ran = server.space.run(&["run", "suite.yaml", "--details"]);
+    let told = "stars: reviewers differ on 1 case: p010; `disputed` in summary.json lists all";
     assert!(ran.stdout().replace("\n  ", " ").contains(told), "{}", ran.shown());
     let summary: Value = serde_json::from_str(&server.space.record("summary.json")).unwrap();
     let disputed = json!({"sample_id": "p010", "model": null, "trial": 0, "passes": ["ann"], "fails": ["bob"]});

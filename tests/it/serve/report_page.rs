@@ -192,7 +192,7 @@ fn cases_are_in_packs_by_their_rows() {
     let record = space.record("results.jsonl");
     space.write(&path, record.replacen("{\"format\":2", "{\"format\":0", 1));
     let ran = space.run(&["report", "--format", "html", "-o", "pages/r.html"]);
-    assert!(ran.stderr().contains("1 line of `results.jsonl` left out"), "{}", ran.shown());
+    assert!(ran.stderr().contains("1 line of `results.jsonl` skipped"), "{}", ran.shown());
     let page = data(&space.read("pages/r.html"));
     let packs: Vec<usize> =
         page["cases"].as_array().unwrap().iter().map(|pack| opened(pack).len()).collect();

@@ -243,7 +243,7 @@ fn a_target_that_never_answers_is_left_alone() {
     let nobody = "{kind: http, url: 'http://127.0.0.1:9/ask', answer: $.text, retries: 0}";
     insta::assert_snapshot!(one_after_the_other(nobody, ""), @r"
     exit 3: 0 failed, 10 could not connect, 5 not asked
-    stopped the target: it failed 10 times in the same way: nothing listens at http://127.0.0.1:9/ask: is a server running there?; 5 conversations did not begin
+    stopped the target: it failed 10 times in the same way: nothing listens at http://127.0.0.1:9/ask: is a server running there?; 5 conversations not run
     ");
 }
 

@@ -144,7 +144,7 @@ fn a_second_ctrl_c_ends_what_cleans_up() {
     running.interrupt();
     wait_for("setup\nteardown\n");
     running.interrupt();
-    running.read_until("interrupted again, so cleaning up was cut short");
+    running.read_until("interrupted again, so the cleanup is incomplete");
     assert_eq!(running.finish().code(), 130);
 }
 

@@ -63,15 +63,15 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
     let shown = lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(shown, @"
      support  save 1  rubric.txt                                                   360 tokens this save · 720 tokens in all
-     ▼ agrees less 46.7% (was 60.0%)   kappa -0.07 (was 0.05)   false passes 11 (+5)   false fails 5 (-1)          30 asked
-     idle, waiting for a save                                           gate ✓ PASS (was FAIL)  follows accuracy >=…: 0.500
+     ▼ agrees less 46.7% (was 60.0%)   kappa -0.07 (was 0.05)   false passes 11 (+5)   false fails 5 (-1)           30 made
+     idle, waiting for a save                                        gate ✓ PASS (was FAIL)  follows accuracy >= 0.5: 0.500
      suite.yaml:4:3: `follows` has no `pass_threshold`, so only the full score is a pass, and the gate counts passes
     ─ grader ──── agrees  since last  kappa  since last  false passes  false fails ─ mean ────────── 95 %  since last ──────
     ▸ follows      46.7%     ▼ -13.3  -0.07     ▼ -0.11       11 (+5)       5 (-1)  0.500  [0.332, 0.668]    ▲ +0.200
       ✓ 1 now agrees   ≠ 5 no longer agree   ▲ 6 fixed   ▼ 0 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 24 unchanged
     ─[moved] failing  disagree  P  F  L  E  a ─ by movement ─ 1 of 6 ─┬─ s10 ───────────────────────────────────── follows ─
            moved             before    now      by  person  sample    │ ✓ passes, 1.000   was ✗ fails, 0.000   ▲ fixed by…
-    ▌ ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s10       │ ≠ a person says ✗   no longer agrees
+    ▌ ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s10       │ ≠ human label: ✗   no longer agrees
       ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s11       │
       ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s12       │ why, and what changed in it
       ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s13       │ scored 0 1

@@ -84,7 +84,7 @@ fn each_save_is_a_block_of_lines() {
     };
     assert!(noted.contains("`what?`"), "{noted}");
     for expected in [
-        "4 of 6 judgments asked; press Enter to ask the other 2",
+        "4 of 6 judgments made; press Enter to make the other 2",
         "save 1: rubric.txt\n  judgments: 6 made, 0 cached\n",
         "gate FAILED (was PASSED)  quality avg_score >= 0.75: 0.500",
         "broken  quality  s5  1.000 → 0.000  (-1.000)",
@@ -100,12 +100,12 @@ fn each_save_is_a_block_of_lines() {
 fn n_in_a_line_asks_the_next_ones() {
     let (space, judge) = (space(230), judge());
     let mut lines = Lines::begin(&space, &judge, &["--plain"]);
-    let shown = lines.until("or edit on");
-    assert!(shown.contains("the other 210, `n` for the next 200, or edit on"), "{shown}");
+    let shown = lines.until("or keep editing");
+    assert!(shown.contains("the other 210, `n` for the next 200, or keep editing"), "{shown}");
     lines.say("n");
-    let shown = lines.until("or edit on");
+    let shown = lines.until("or keep editing");
     assert!(
-        shown.contains("220 of 230 judgments asked; press Enter to ask the other 10, or"),
+        shown.contains("220 of 230 judgments made; press Enter to make the other 10, or"),
         "{shown}"
     );
     assert_eq!(judge.count(), 220);

@@ -29,14 +29,14 @@ fn the_rubric_is_compared_with_that_of_the_save_before() {
     let changed = |shown: &str| {
         shown.contains("what save 1 changed in the rubric")
             && shown.contains("Is it polite terse? {submission}")
-            && shown.contains("looking at save 1; u goes back")
+            && shown.contains("showing save 1; u returns")
     };
     screen.terminal.wait_until("the first change", changed);
     screen.terminal.press("[");
     screen.terminal.wait_until("the rubric at the start", |shown| {
         shown.contains("the rubric at the start")
             && shown.contains("Is it polite? {submission}")
-            && shown.contains("looking at start; u goes back to save 2")
+            && shown.contains("showing start; u returns to save 2")
     });
     screen.terminal.press("[");
     screen.terminal.wait_for("the start is the first save");
@@ -130,7 +130,7 @@ fn saves_are_listed_and_each_can_be_looked_at() {
     screen.terminal.wait_for("what save 1 changed in the rubric");
     screen.terminal.press(key::ENTER);
     screen.terminal.wait_until("save 1", |shown| {
-        shown.contains("looking at save 1") && shown.contains(" of 2 ") && shown.contains("FAIL")
+        shown.contains("showing save 1") && shown.contains(" of 2 ") && shown.contains("FAIL")
     });
     screen.terminal.press("s");
     screen.terminal.wait_for("▌ ●  1 ");
@@ -183,7 +183,7 @@ fn a_save_that_is_taken_back_is_a_save_and_asks_nothing() {
     assert_eq!(screen.space.read("rubric.txt"), BRIEF);
     screen.terminal.press("ty");
     screen.wait_idle("save 3", ["1.000", " 4/4 "]);
-    let shown = screen.terminal.wait_for("4 cached · 0 asked");
+    let shown = screen.terminal.wait_for("4 cached · 0 made");
     assert!(shown.contains("●  3 "), "{shown}");
     assert_eq!(screen.space.read("rubric.txt"), POLITE);
     // What was written over is in a save as well.
@@ -241,7 +241,7 @@ fn a_summary_stays_on_the_terminal() {
     screen.wait_idle("save 1", ["100.0%", " 0.500 "]);
     // Whatever is looked at, it is of the newest save.
     screen.terminal.press("[");
-    screen.terminal.wait_for("looking at start");
+    screen.terminal.wait_for("showing start");
     screen.terminal.press("q");
     let Screen { space, terminal, .. } = screen;
     let (code, shown) = terminal.finish();

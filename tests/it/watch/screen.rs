@@ -74,7 +74,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
     let shown = screen.terminal.wait_for(" 1 of 3 ");
     insta::assert_snapshot!(shown, @"
      support  save 1  rubric.txt                           1,260 tokens this save · 2,520 tokens in all
-     ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                             0 cached · 6 asked
+     ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                              0 cached · 6 made
      idle, waiting for a save
 
     ─ grader ───── mean ────────── 95 %  since last  since start ── pass ──────── 95 %  judged ─────────
@@ -106,14 +106,14 @@ fn the_screen_follows_the_rubric_there_and_back() {
     ");
     assert_eq!(screen.judge.count(), 12);
     screen.terminal.press("u");
-    let shown = screen.terminal.wait_for("looking at start");
+    let shown = screen.terminal.wait_for("showing start");
     assert!(shown.contains("PASS") && shown.contains("1.000"), "{shown}");
     screen.terminal.press("u");
     let shown = screen.wait_idle("save 1", ["0.500", " 6/6 "]);
     assert!(shown.contains("FAIL"), "{shown}");
     save(&screen.space, "rubric.txt", POLITE);
     let shown = screen.wait_idle("save 2", ["1.000", " 6/6 "]);
-    assert!(shown.contains("▲ 3 fixed") && shown.contains("6 cached · 0 asked"), "{shown}");
+    assert!(shown.contains("▲ 3 fixed") && shown.contains("6 cached · 0 made"), "{shown}");
     assert_eq!(screen.judge.count(), 12, "all of it is in the store");
     screen.end();
 }
@@ -191,7 +191,7 @@ fn a_refreshed_verdict_asks_exactly_one() {
     screen.judge.hold();
     screen.terminal.press("r");
     screen.judge.wait_asked(6);
-    screen.terminal.wait_for("asking");
+    screen.terminal.wait_for("judging");
     screen.judge.release("polite");
     screen.judge.wait_given(6);
     screen.wait_idle("start", ["1.000", " 5/5 "]);
@@ -272,7 +272,7 @@ fn n_asks_the_next_ones_of_the_rest_and_waits_again() {
     let mut screen = Screen::sized((24, 80), space, judge(), &[], &[]);
     let waits = |screen: &mut Screen, keys: &str, asked: usize| {
         screen.terminal.wait_until(keys, |shown| {
-            shown.contains(&format!(" held: {keys}")) && shown.contains(&format!(" {asked} asked"))
+            shown.contains(&format!(" paused: {keys}")) && shown.contains(&format!(" {asked} made"))
         });
         assert_eq!(screen.judge.count(), asked);
     };

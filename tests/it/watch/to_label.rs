@@ -38,7 +38,9 @@ fn a_key_lists_what_to_label_and_labels_say_why() {
     screen.terminal.wait_for("agrees");
     screen.terminal.press("L");
     let shown = screen.terminal.wait_until("what to label", |shown| {
-        ["[to label]", "random", "threshold", "of 30 drawn"].iter().all(|text| shown.contains(text))
+        ["[to label]", "random", "threshold", "of 30 sampled"]
+            .iter()
+            .all(|text| shown.contains(text))
     });
     assert!(!shown.contains(" person "), "{shown}");
     let space = &screen.space;

@@ -339,7 +339,7 @@ fn input_mismatch(
     let file = files.recordings;
     Diagnostic::error(place, format!("`{name}` was recorded with another input in `{file}`"))
         .label(format!("recorded with `{}`", clipped(&recorded)))
-        .hint("results belong to their own dataset: they join by equal ids, else by row number")
+        .hint("results belong to the dataset they were made with: they join by equal ids, else by row number")
 }
 
 /// Names that a message lists.

@@ -89,7 +89,7 @@ impl Goldens {
         if rows.is_empty() {
             return Err(no_cases(&self.path));
         }
-        imported.note("A dataset has no scores, so the suite only checks that there is an answer: add graders (docs/suite/graders.md#graders), and a target (docs/targets.md) for rows whose output is null.");
+        imported.note("A dataset has no scores, so the suite only checks that there is an answer: add graders (docs/suite/graders.md), and a target (docs/targets.md) for rows whose output is null.");
         let name = if file == ONLY_SUITE { stem(&self.path) } else { file };
         let suite = json!({"name": name, "graders": {"answered": answered("final_output")}});
         imported.add_suite(file, suite, rows);

@@ -135,7 +135,7 @@ impl TestRun {
             plain.insert("deepeval".to_owned(), verdict);
         }
         if plain.is_empty() {
-            imported.note("The run has no scores, so the suite only checks that there is an answer: add graders (docs/suite/graders.md#graders).");
+            imported.note("The run has no scores, so the suite only checks that there is an answer: add graders (docs/suite/graders.md).");
             plain.insert("answered".to_owned(), answered("final_output"));
         }
         self.notes(imported);

@@ -205,10 +205,7 @@ fn broken_runs_are_errors_or_told() {
     let deep = format!("{{\"testCases\": {}{}}}", "[".repeat(5000), "]".repeat(5000));
     for (text, why) in [
         (link.as_str(), "`r.json` has the link of an uploaded run, not the run"),
-        (
-            "{\"testCases\": [], \"metricsScores\": []}",
-            "there is no test case and no golden in `r.json`",
-        ),
+        ("{\"testCases\": [], \"metricsScores\": []}", "`r.json` has no test case and no golden"),
         ("{\"testCases\": [{\"metricsData\"", "bad JSON"),
         ("{\"testCases\": \"\u{0}\"", "bad JSON"),
         (&deep, "bad JSON"),

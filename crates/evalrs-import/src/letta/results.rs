@@ -296,7 +296,7 @@ impl ResultRows {
             imported.count("graders");
         }
         if graders.is_empty() {
-            imported.note("The results have no grade, so the suite only checks that there is an answer: add graders (docs/suite/graders.md#graders).");
+            imported.note("The results have no grade, so the suite only checks that there is an answer: add graders (docs/suite/graders.md).");
             graders.insert("answered".to_owned(), answered("last_assistant"));
         }
         leave_out_rules(&about, source, &mut imported);

@@ -263,7 +263,7 @@ fn grader(eval: &RegistryEval) -> Result<Value, String> {
         "JsonMatch" => json!({"kind": "tool", "function": "json_match", "config": {"whole": true, "alternatives": true}}),
         "JsonValidator" => json!({"kind": "tool", "function": "is_json", "config": {"whole": true}}),
         "FuzzyMatch" => return Err("it normalizes texts in its own way and compares both ways: `contains` or `f1` are close".to_owned()),
-        "ModelBasedClassify" => return Err("its rubric is a file of the registry's own: write a rubric grader, docs/suite/judges.md#rubric-graders".to_owned()),
+        "ModelBasedClassify" => return Err("its rubric is a file of the registry's own: write a rubric grader, docs/suite/judges.md".to_owned()),
         _ => return Err("it is a class of its own".to_owned()),
     })
 }

@@ -109,7 +109,7 @@ impl TraceSuite {
             }
         }
         if graders.is_empty() {
-            imported.note("The source has no scores, so the suite only checks that there is an answer, and whether a tool failed: add graders (docs/suite/graders.md#graders).");
+            imported.note("The source has no scores, so the suite only checks that there is an answer, and whether a tool failed: add graders (docs/suite/graders.md).");
             graders.insert("answered".to_owned(), answered("final_output"));
             if rows.iter().any(|row| row.get("trajectory").is_some()) {
                 let failed = json!({"kind": "tool", "function": "no_tool_errors"});

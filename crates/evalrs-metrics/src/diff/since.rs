@@ -1,9 +1,11 @@
 //! What moved since an earlier run, short enough for `run.json` and a report: how many verdicts, how agreement changed, and the
 //! first names.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::Diff;
+use super::{CaseName, Diff};
 use crate::metric::label_change::AgreementMove;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::delta::{Movement, MovementCounts};
@@ -59,6 +61,8 @@ pub struct RunMove {
     pub model: Option<String>,
     /// The repetition, from 0.
     pub trial: u32,
+    /// The place of its result among all; null where that is not known.
+    pub at: Option<usize>,
     /// The grader.
     pub grader: String,
     /// How it moved.
@@ -78,8 +82,8 @@ impl RunMoves {
         Self { since: since.to_owned(), ..Self::default() }
     }
 
-    /// What a comparison found. Cases that say the same in both may be left out of it.
-    pub fn of(diff: &Diff) -> Self {
+    /// What a comparison found, with results at these `places`. Cases that say the same in both may be left out of it.
+    pub fn of(diff: &Diff, places: &HashMap<CaseName, usize>) -> Self {
         let mut counts = MovementCounts::default();
         diff.graders.0.iter().for_each(|(_, grader)| counts.join(grader.counts));
         let verdicts = diff.moved.iter().take(MAX_NAMED).map(|moved| {
@@ -88,6 +92,7 @@ impl RunMoves {
                 sample_id: moved.case.sample_id.clone(),
                 model: moved.case.model.clone(),
                 trial: moved.case.trial,
+                at: places.get(&moved.case).copied(),
                 grader: moved.grader.clone(),
                 movement: moved.movement,
                 before: score(&moved.before),

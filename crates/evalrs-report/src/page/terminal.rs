@@ -36,7 +36,7 @@ const LEAST_NAME: usize = 12;
 
 /// What a page is written on.
 #[derive(Clone, Copy, Debug)]
-pub struct Screen {
+pub struct PageScreen {
     /// Its width in columns.
     pub width: usize,
     /// Whether long names and words are cut: not where text is redirected.
@@ -47,7 +47,7 @@ pub struct Screen {
 type StyledLine = Vec<(String, TextRole)>;
 
 /// Writes the page.
-pub fn write(page: &Page, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(page: &Page, screen: PageScreen, out: &mut dyn Write) -> io::Result<()> {
     for (at, part) in page.parts.iter().enumerate() {
         if at > 0 && !part.is_joined {
             writeln!(out)?;
@@ -57,7 +57,7 @@ pub fn write(page: &Page, screen: Screen, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-fn block_lines(block: &Block, screen: Screen) -> Vec<String> {
+fn block_lines(block: &Block, screen: PageScreen) -> Vec<String> {
     match block {
         Block::Heading(text) | Block::Paragraph(text) => hanging(text, 0, screen.width),
         Block::Unbroken(text) => vec![styled(&text.0)],
@@ -109,8 +109,8 @@ fn style_of(role: TextRole) -> Style {
     }
 }
 
-fn table_lines(table: &Table, screen: Screen) -> Vec<String> {
-    let room = Screen { width: screen.width.saturating_sub(table.indent), ..screen };
+fn table_lines(table: &Table, screen: PageScreen) -> Vec<String> {
+    let room = PageScreen { width: screen.width.saturating_sub(table.indent), ..screen };
     let mut lines = rows_lines(table, room);
     for note in &table.notes {
         lines.extend(hanging(note, 0, room.width));
@@ -119,7 +119,7 @@ fn table_lines(table: &Table, screen: Screen) -> Vec<String> {
     lines.iter().map(|line| format!("{:indent$}{line}", "")).collect()
 }
 
-fn rows_lines(table: &Table, screen: Screen) -> Vec<String> {
+fn rows_lines(table: &Table, screen: PageScreen) -> Vec<String> {
     if table.rows.is_empty() {
         return Vec::new();
     }
@@ -131,7 +131,7 @@ fn rows_lines(table: &Table, screen: Screen) -> Vec<String> {
 }
 
 /// The width of every column; none where they do not fit beside each other.
-fn fitted(table: &Table, screen: Screen) -> Option<Vec<usize>> {
+fn fitted(table: &Table, screen: PageScreen) -> Option<Vec<usize>> {
     let widest = |(at, column): (usize, &Column)| {
         let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
         cells.chain([&column.title]).map(Text::columns).max().unwrap_or(0)
@@ -165,7 +165,7 @@ fn fitted(table: &Table, screen: Screen) -> Option<Vec<usize>> {
 }
 
 /// The rows below their titles, with cells that may take several lines.
-fn grid(table: &Table, widths: &[usize], screen: Screen) -> Vec<String> {
+fn grid(table: &Table, widths: &[usize], screen: PageScreen) -> Vec<String> {
     let titles = table.columns.iter().map(|column| in_role(&column.title, TextRole::Strong));
     let titles = TableRow { cells: titles.collect(), after: Vec::new() };
     let has_titles = table.columns.iter().any(|column| !column.title.is_empty());
@@ -193,7 +193,7 @@ fn in_role(text: &Text, role: TextRole) -> Text {
     Text(pieces.collect())
 }
 
-fn cell_lines(cell: &Text, column: &Column, width: usize, screen: Screen) -> Vec<StyledLine> {
+fn cell_lines(cell: &Text, column: &Column, width: usize, screen: PageScreen) -> Vec<StyledLine> {
     if cell.columns() <= width {
         return vec![cell.0.clone()];
     }
@@ -248,7 +248,7 @@ fn beside<'l>(
 }
 
 /// Several tables below each other, each with the first column and as many of the others as fit.
-fn folded(table: &Table, screen: Screen) -> Vec<String> {
+fn folded(table: &Table, screen: PageScreen) -> Vec<String> {
     let mut lines = Vec::new();
     let mut next = 1;
     while next < table.columns.len() {
@@ -270,7 +270,7 @@ fn folded(table: &Table, screen: Screen) -> Vec<String> {
 }
 
 /// A row as lines: its first cell, and below it what stands in the other columns.
-fn record(table: &Table, row: &TableRow, screen: Screen) -> Vec<String> {
+fn record(table: &Table, row: &TableRow, screen: PageScreen) -> Vec<String> {
     let mut cells = table.columns.iter().zip(&row.cells);
     let first = cells.next().map(|(_, cell)| in_role(cell, TextRole::Strong)).unwrap_or_default();
     let mut lines = hanging(&first, 0, screen.width);
@@ -297,13 +297,13 @@ fn record(table: &Table, row: &TableRow, screen: Screen) -> Vec<String> {
 mod tests {
     use anstream::adapter::strip_str;
 
-    use super::{Screen, write};
+    use super::{PageScreen, write};
     use crate::page::{Block, Column, Page, Table, Text, bad, faint, quoted, text};
     use evalrs_base::text::columns;
 
     fn shown(page: &Page, width: usize, cuts: bool) -> String {
         let mut out = Vec::new();
-        write(page, Screen { width, cuts }, &mut out).unwrap();
+        write(page, PageScreen { width, cuts }, &mut out).unwrap();
         let text = strip_str(&String::from_utf8(out).unwrap()).to_string();
         assert!(text.lines().all(|line| columns(line) <= width), "{text}");
         assert!(text.lines().all(|line| line.trim_end() == line), "{text:?}");
@@ -431,7 +431,7 @@ mod tests {
         let broken = shown(&page, 20, true);
         page.add(Block::Unbroken(quoted(unbroken)));
         let mut out = Vec::new();
-        write(&page, Screen { width: 20, cuts: true }, &mut out).unwrap();
+        write(&page, PageScreen { width: 20, cuts: true }, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().ends_with(&format!("\n\n{unbroken}\n")));
         insta::assert_snapshot!(broken, @r"
         a heading that is

@@ -1,6 +1,6 @@
 //! What could not be graded, why, and what to do about it.
 
-use super::{RATIONALE_LINES, ReportView};
+use super::view::{RATIONALE_LINES, ReportView};
 use crate::digest::ReportDigest;
 use crate::ending::cure;
 use crate::format::ReportedRun;
@@ -28,9 +28,9 @@ pub(super) fn add(
     }
     let mut table = Table::new([
         Column::numbers(""),
-        Column::words(""),
+        Column::names(""),
+        Column::names(""),
         Column::words("").of_lines(RATIONALE_LINES),
-        Column::words(""),
     ]);
     let most = if view.facts && !view.details { ERRORS } else { ALL_ERRORS };
     for group in digest.errors.iter().take(most) {
@@ -38,8 +38,8 @@ pub(super) fn add(
         table.row([
             format!("{} ×", group.count).into(),
             quoted(&group.kind),
-            quoted(&group.message),
             text!["first ", quoted(&first), " ", quoted(&group.grader)],
+            quoted(&group.message),
         ]);
         let cure = cure(group, &run.origin.command);
         let is_said =

@@ -1,10 +1,9 @@
 //! What each grader found: one row each, its trials, and how models and tags differ.
 
-use super::is_pass_fail;
 use super::matrix::ResultMatrix;
 use crate::digest::case_name;
 use crate::human::listed;
-use crate::intervals::{mean_within, methods, native_mean, rate_within};
+use crate::intervals::{is_pass_fail, mean_within, methods, native_mean, rate_within};
 use crate::page::{Block, Column, Page, Table, Text, doubtful, faint, quoted, text};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, score_or_dash};

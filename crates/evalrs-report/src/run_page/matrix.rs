@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::is_pass_fail;
 use crate::digest::label;
 use crate::format::ReportedRun;
+use crate::intervals::is_pass_fail;
 use crate::origin::first_text;
 use crate::page::{Column, Table, Text, TextRole, bad, doubtful, faint, good, quoted, text};
 use evalrs_base::text::count;
@@ -14,6 +14,9 @@ use evalrs_metrics::results::{GradeLine, ResultLine, Summary};
 
 /// The most samples of a suite whose verdicts are shown one by one.
 const SAMPLES: usize = 40;
+
+/// Stands between a mark and its name: no line ends there.
+const JOINT: &str = "\u{a0}";
 
 /// The most rows that are kept in mind, with `--details`.
 const ALL_ROWS: usize = 2_000;
@@ -72,7 +75,11 @@ impl<'r> ResultMatrix<'r> {
     }
 
     pub(super) fn table(&self) -> Table {
-        let mut table = if self.is_sparse { self.named_grades() } else { self.grid() };
+        let mut table = match self.graders.as_slice() {
+            [grader] => self.column(grader),
+            _ if self.is_sparse => self.named_grades(),
+            _ => self.grid(),
+        };
         let legend = self.legend();
         table.note(Text::joined(legend, "  "));
         if self.rest > 0 {
@@ -101,9 +108,21 @@ impl<'r> ResultMatrix<'r> {
         let mut table = Table::new([Column::names("sample"), Column::words("")]);
         for row in &self.rows {
             let cells = row.cells.iter().zip(&self.graders).filter(|(cell, _)| !cell.is_empty());
-            let named = cells.map(|(cell, grader)| text![shown(cell), " ", quoted(grader)]);
+            let named = cells.map(|(cell, grader)| marked(cell, grader));
             table.row([quoted(&row.name), Text::joined(named, "  ")]);
         }
+        table
+    }
+
+    /// The one column that there is, as a row.
+    fn column(&self, grader: &str) -> Table {
+        let mut table = Table::new([Column::names("grader"), Column::words("samples")]);
+        let cells = self.rows.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+        let named = cells.map(|(row, cell)| match cell.as_slice() {
+            [] => text![faint("·"), JOINT, quoted(&row.name)],
+            grades => marked(grades, &row.name),
+        });
+        table.row([quoted(grader), Text::joined(named, "  ")]);
         table
     }
 
@@ -175,6 +194,11 @@ impl SampleRow {
         };
         !self.cells.iter().flatten().all(is_clean)
     }
+}
+
+/// Grades before the name of what they are of.
+fn marked(grades: &[SampleGrade], name: &str) -> Text {
+    text![shown(grades), JOINT, quoted(name)]
 }
 
 /// The grades of a sample's trials: marks side by side, scores with a space between them.

@@ -2,6 +2,7 @@
 
 use crate::digest::case_name;
 use crate::intervals::signed;
+use crate::origin::ReportOrigin;
 use crate::page::{Block, Column, Page, Table, Text, TextRole, faint, quoted, text};
 use evalrs_base::text::{count, score};
 use evalrs_metrics::diff::since::{RunMove, RunMoves};
@@ -11,7 +12,7 @@ use evalrs_model::delta::Movement;
 const NAMED: usize = 8;
 
 /// Adds a sentence, and the first of the verdicts. `against` says that somebody named the earlier run.
-pub(super) fn add(moves: &RunMoves, against: bool, page: &mut Page) {
+pub(super) fn add(moves: &RunMoves, origin: &ReportOrigin, against: bool, page: &mut Page) {
     let since = if against {
         text!["against ", quoted(&moves.since), ": "]
     } else {
@@ -28,7 +29,9 @@ pub(super) fn add(moves: &RunMoves, against: bool, page: &mut Page) {
     let trials = moves.verdicts.iter().any(|moved| moved.trial > 0);
     for moved in moves.verdicts.iter().take(NAMED) {
         let trial = trials.then_some(moved.trial);
-        let name = case_name(&moved.sample_id, moved.model.as_deref(), trial);
+        let place = moved.at.map(|at| origin.place(at, &moved.sample_id, ""));
+        let place = place.as_ref().unwrap_or(&moved.sample_id);
+        let name = case_name(place, moved.model.as_deref(), trial);
         let [before, now] =
             [moved.before, moved.now].map(|grade| grade.map_or_else(|| "error".to_owned(), score));
         let scores = format!("{before} → {now}").into();

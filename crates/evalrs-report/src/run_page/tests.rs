@@ -8,7 +8,7 @@ use crate::ending::RunEnding;
 use crate::format::{ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportedRun};
 use crate::origin::ReportOrigin;
 use crate::page::markdown::{LEFT_OUT, LimitedPage, shown};
-use crate::page::terminal::{BAD, DOUBTFUL, FAINT, GOOD, Screen, TITLE, write};
+use crate::page::terminal::{BAD, DOUBTFUL, FAINT, GOOD, PageScreen, TITLE, write};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_base::text::columns;
@@ -41,7 +41,7 @@ fn facts() -> ProcessFacts {
     }
 }
 
-fn styled(run: &Run, facts: &ProcessFacts, view: ReportView, screen: Screen) -> String {
+fn styled(run: &Run, facts: &ProcessFacts, view: ReportView, screen: PageScreen) -> String {
     let origin = ReportOrigin { command: "suite.yaml".to_owned(), ..ReportOrigin::default() };
     run.written(|report, out| {
         let run = ReportedRun { report, facts, origin: &origin };
@@ -50,13 +50,13 @@ fn styled(run: &Run, facts: &ProcessFacts, view: ReportView, screen: Screen) -> 
 }
 
 fn plain(run: &Run, facts: &ProcessFacts, width: usize) -> String {
-    let screen = Screen { width, cuts: true };
+    let screen = PageScreen { width, cuts: true };
     strip_str(&styled(run, facts, TERMINAL, screen)).to_string()
 }
 
 fn detailed(run: &Run, width: usize) -> String {
     let view = ReportView { details: true, ..TERMINAL };
-    let screen = Screen { width, cuts: true };
+    let screen = PageScreen { width, cuts: true };
     strip_str(&styled(run, &ProcessFacts::default(), view, screen)).to_string()
 }
 
@@ -84,6 +84,7 @@ fn moves() -> RunMoves {
         sample_id: sample.to_owned(),
         model: None,
         trial: 0,
+        at: None,
         grader: "accuracy".to_owned(),
         movement,
         before: scores[0],
@@ -119,7 +120,7 @@ fn hostile_texts_stay_texts_on_a_terminal() {
 
     exit code 3: 2 grades could not be made, and the gate depends on them: rerun `evalrs run suite.yaml`: it makes only the missing calls
     2 errors
-    2 ×  timeout  no answer ::warning::  first s1 quality|x
+    2 ×  timeout  first s1 quality|x  no answer ::warning::
 
     grader     passed  pass rate or mean [95 %]  errors
     accuracy      2/4                     50.0%
@@ -134,11 +135,11 @@ fn hostile_texts_stay_texts_on_a_terminal() {
     ✓ passed  ✗ failed  ! error
 
     3 failures
-    sample                   grader     score  rationale
-    s1 [m:1,x] [trial 0]     quality|x  0.250  </testcase> ]]>| ::error::@team `code` <img
-                                               src=x>##[error]%0A
-    s1 [m:1,x] [trial 1]     accuracy          expected `a` found `b`
-    <s|2> [m:1,x] [trial 1]  accuracy          @everyone
+    sample         trial  grader     score  rationale
+    s1 [m:1,x]         0  quality|x  0.250  </testcase> ]]>| ::error::@team `code` <img
+                                            src=x>##[error]%0A
+    s1 [m:1,x]         1  accuracy          expected `a` found `b`
+    <s|2> [m:1,x]      1  accuracy          @everyone
 
     4 judgments: 1234 tokens in, 56 out, $0.0123
     calls: 4 made, 96 cached, 2 failed, in 12.3 s
@@ -150,7 +151,7 @@ fn hostile_texts_stay_texts_on_a_terminal() {
     quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
 
     2 errors
-    2 ×  timeout  no answer ::warning::  first s1 quality|x
+    2 ×  timeout  first s1 quality|x  no answer ::warning::
       rerun `evalrs run suite.yaml`: it makes only the missing calls
 
     grader     passed  pass rate or mean [95 %]  errors
@@ -166,11 +167,11 @@ fn hostile_texts_stay_texts_on_a_terminal() {
     ✓ passed  ✗ failed  ! error
 
     3 failures
-    sample                   grader     score  rationale
-    s1 [m:1,x] [trial 0]     quality|x  0.250  </testcase> ]]>| ::error::@team `code` <img
-                                               src=x>##[error]%0A
-    s1 [m:1,x] [trial 1]     accuracy          expected `a` found `b`
-    <s|2> [m:1,x] [trial 1]  accuracy          @everyone
+    sample         trial  grader     score  rationale
+    s1 [m:1,x]         0  quality|x  0.250  </testcase> ]]>| ::error::@team `code` <img
+                                            src=x>##[error]%0A
+    s1 [m:1,x]         1  accuracy          expected `a` found `b`
+    <s|2> [m:1,x]      1  accuracy          @everyone
 
     numbers    n  mean [95 %]  pass [95 %]  stderr   naive    min  median    max  errors as 0
     accuracy   4        0.500        50.0%  0.0000  0.2887  0.000   0.500  1.000
@@ -194,7 +195,7 @@ fn hostile_texts_stay_texts_in_a_comment() {
 
     |  |  |  |  |
     |--:|:--|:--|:--|
-    | 2 × | `timeout` | `no answer ::warning::` | first `s1` <code>quality&#124;x</code><br>rerun `evalrs run `: it makes only the missing calls |
+    | 2 × | `timeout` | first `s1` <code>quality&#124;x</code> | `no answer ::warning::`<br>rerun `evalrs run `: it makes only the missing calls |
 
     </details>
 
@@ -216,10 +217,10 @@ fn hostile_texts_stay_texts_in_a_comment() {
 
     <details><summary>3 failures</summary>
 
-    | sample | grader | score | rationale |
-    |:--|:--|--:|:--|
-    | `s1 [m:1,x] [trial 0]` | <code>quality&#124;x</code> | 0.250 | <code>&#60;&#47;testcase&#62; &#93;&#93;&#62;&#124; &#58;&#58;error&#58;&#58;&#64;team &#96;code&#96; &#60;img src&#61;x&#62;&#35;&#35;&#91;error&#93;&#37;0A</code> |
-    | `s1 [m:1,x] [trial 1]` | `accuracy` |  | <code>expected &#96;a&#96; found &#96;b&#96;</code> |
+    | sample | trial | grader | score | rationale |
+    |:--|--:|:--|--:|:--|
+    | `s1 [m:1,x]` | 0 | <code>quality&#124;x</code> | 0.250 | <code>&#60;&#47;testcase&#62; &#93;&#93;&#62;&#124; &#58;&#58;error&#58;&#58;&#64;team &#96;code&#96; &#60;img src&#61;x&#62;&#35;&#35;&#91;error&#93;&#37;0A</code> |
+    | `s1 [m:1,x]` | 1 | `accuracy` |  | <code>expected &#96;a&#96; found &#96;b&#96;</code> |
 
     1 more: `--failures 3`
 
@@ -231,7 +232,7 @@ fn hostile_texts_stay_texts_in_a_comment() {
 
 #[test]
 fn only_our_own_styles_are_written() {
-    let screen = Screen { width: 100, cuts: true };
+    let screen = PageScreen { width: 100, cuts: true };
     let text = styled(&fixtures::hostile(), &facts(), TERMINAL, screen);
     let mut rest = text.replace("\u{1b}[0m", "");
     for style in [GOOD, BAD, DOUBTFUL, TITLE, FAINT] {
@@ -336,7 +337,7 @@ fn what_moved_stands_below_the_gate_with_names() {
 fn in_format(format: &ReportFormat, against: bool) -> [String; 2] {
     let facts = ProcessFacts { moved: Some(moves()), ..ProcessFacts::default() };
     let origin = ReportOrigin::default();
-    let screen = Screen { width: 80, cuts: false };
+    let screen = PageScreen { width: 80, cuts: false };
     let options =
         ReportOptions { screen, failures: None, details: false, against, rolls_up: false };
     let mut page = Vec::new();
@@ -371,11 +372,24 @@ fn only_people_are_shown_what_moved_and_a_comment_only_against_a_named_run() {
 
 #[test]
 fn forty_samples_are_a_matrix_and_forty_one_are_none() {
-    let matrix = |samples: usize| plain(&suite(samples), &ProcessFacts::default(), 80);
-    assert_eq!(matrix(40).lines().filter(|line| line.ends_with('✓')).count(), 26, "{}", matrix(40));
-    assert!(matrix(40).contains("✓ passed  ✗ failed"));
-    assert!(!matrix(41).contains(['✓', '✗']), "{}", matrix(41));
-    assert!(!matrix(1).contains(['✓', '✗']), "one row says what its grader does");
+    for graders in [1, 2] {
+        let matrix = |samples: usize| {
+            let mut run = suite(samples);
+            for result in &mut run.results {
+                let (_, grade) = result.grades.0[0].clone();
+                result.grades.0.extend((1..graders).map(|at| (format!("g{at}"), grade.clone())));
+            }
+            let mut run = run.summed();
+            run.summary.samples = samples;
+            plain(&run, &ProcessFacts::default(), 80)
+        };
+        let marks = |text: &str| [text.matches('✓').count(), text.matches('✗').count()];
+        // One of each is in the legend.
+        assert_eq!(marks(&matrix(40)), [26 * graders + 1, 14 * graders + 1], "{}", matrix(40));
+        assert!(matrix(40).contains("\n✓ passed  ✗ failed\n"));
+        assert_eq!(marks(&matrix(41)), [0, 0], "{}", matrix(41));
+        assert_eq!(marks(&matrix(1)), [0, 0], "one row says what its graders do");
+    }
 }
 
 #[test]
@@ -419,7 +433,7 @@ fn graders_of_one_result_each_are_named_in_its_row() {
     120 graders of one result each: 118 passed, see below
 
     sample
-    s7      ✗ assert-7-0  ✗ assert-7-1
+    s7      ✗ assert-7-0  ✗ assert-7-1
     ✗ failed
     59 samples not shown: --details
 
@@ -428,7 +442,7 @@ fn graders_of_one_result_each_are_named_in_its_row() {
     s7      assert-7-0  because
     s7      assert-7-1  because
     ");
-    assert_eq!(detailed(&run, 80).matches("✓ assert-").count(), 118);
+    assert_eq!(detailed(&run, 80).matches("✓\u{a0}assert-").count(), 118);
 }
 
 #[test]

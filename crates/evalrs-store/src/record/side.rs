@@ -3,7 +3,7 @@
 //! A record of a hundred thousand results is read a line at a time, and of each only what is compared is kept. What
 //! cannot be read is passed over and counted.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
@@ -74,21 +74,42 @@ pub fn read_side(
     }
 }
 
-/// Both sides of a comparison without the lines of results that are in both, and are equal: of a run in which little changed
-/// little is read closely. None where one of them has no results.
-pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<[DiffSide; 2]> {
+/// Both sides of a comparison without the lines of results that are in both, and are equal.
+#[derive(Debug)]
+pub struct ChangedSides {
+    /// The first and the second.
+    pub sides: [DiffSide; 2],
+    /// The places of the second's cases among all of its results.
+    pub places: HashMap<CaseName, usize>,
+}
+
+/// Reads them: of a run in which little changed little is read closely. None where one of them has no results.
+pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<ChangedSides> {
     let has_results = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).is_ok();
     if !pasts.into_iter().all(has_results) {
         return None;
     }
     let [before, now] = pasts.map(|past| line_digests(system, past));
     let side = |past: &PastRun, other: &HashSet<u64>| {
-        let is_wanted = |line: &[u8]| !other.contains(&digest_of(line));
+        let next = Cell::new(0);
+        let changed = RefCell::new(Vec::new());
+        let is_wanted = |line: &[u8]| {
+            let at = next.replace(next.get() + 1);
+            let is_changed = !other.contains(&digest_of(line));
+            changed.borrow_mut().extend(is_changed.then_some(at));
+            is_changed
+        };
         let found = read_cases(system, past, &is_wanted);
         let CaseResults { graders, read: cases, .. } = found.cases;
-        DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() }
+        let side = DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() };
+        // Where a line could not be read, nobody knows which case is whose.
+        let is_whole = found.broken + found.again == 0;
+        (side, if is_whole { changed.into_inner() } else { Vec::new() })
     };
-    Some([side(pasts[0], &now), side(pasts[1], &before)])
+    let (old, _) = side(pasts[0], &now);
+    let (new, lines) = side(pasts[1], &before);
+    let places = new.cases.iter().map(|case| case.name.clone()).zip(lines).collect();
+    Some(ChangedSides { sides: [old, new], places })
 }
 
 /// The digests of the lines of a run's results.

@@ -97,7 +97,7 @@ fn gates_name_metrics() {
     let wrong = |gate: &str| problems(&format!("{two}gate: {gate}\n"), Some(&suites()));
     insta::assert_snapshot!(wrong("{op: gte, value: 0.5}"), @"r.yaml:5:1: the gate does not name a metric; for example `metric_key: a`");
     insta::assert_snapshot!(wrong("{metric_key: c, op: gte, value: 0.5}"), @"r.yaml:5:20: unknown metric `c`; expected `a` or `b`");
-    insta::assert_snapshot!(wrong("{metric_key: a, metric: accuracy, op: gte, value: 0.5}"), @"r.yaml:5:23: `metric` is of graders, and this gate names a declared metric; set it where the metric is declared");
+    insta::assert_snapshot!(wrong("{metric_key: a, metric: accuracy, op: gte, value: 0.5}"), @"r.yaml:5:23: `metric` applies to graders, and this gate names a declared metric; set it where the metric is declared");
     insta::assert_snapshot!(wrong("{kind: weighted_average, weights: {a: 1}, op: gte, value: 0.5}"), @"r.yaml:5:7: a weighted average needs graders, and a roll-up has none; declare a metric of `kind: weighted`, and compare that");
     insta::assert_snapshot!(wrong("{metric_key: a, op: '>=', value: high}"), @r"
     r.yaml:5:27: unknown op `>=`; write `op: gte`
@@ -132,7 +132,7 @@ fn what_is_wrong_with_a_metric_is_said_with_its_place() {
     {kind: micro, of: [maths.right]}
       r.yaml:3:13: unknown kind `micro`; expected `macro` or `weighted`; did you mean `macro`?
     {kind: macro}
-      r.yaml:3:3: the metric `m` does not say what it is `of`; write `of: [SUITE.GRADER, OTHER.GRADER]`
+      r.yaml:3:3: the metric `m` has no `of`; write `of: [SUITE.GRADER, OTHER.GRADER]`
     {kind: macro, of: []}
       r.yaml:3:24: `of` is empty
     {kind: macro, of: {maths: right}}
@@ -140,21 +140,21 @@ fn what_is_wrong_with_a_metric_is_said_with_its_place() {
     {kind: macro, of: [3]}
       r.yaml:3:25: `of` must be text, not a number; put the value in quotes
     {kind: macro, of: [maths]}
-      r.yaml:3:25: `maths` is a suite, and it is not said which number of it; for example `maths.right`
+      r.yaml:3:25: `maths` is a suite: name one of its numbers; for example `maths.right`
     {kind: macro, of: [maht.right]}
       r.yaml:3:25: no suite of this command is called `maht`; expected `maths`, `law`, `law v1.2` or `twice`; did you mean `maths`?
     {kind: macro, of: [maths.rigth]}
       r.yaml:3:25: the suite `maths` has no grader or metric `rigth`; expected `right`, `a.b`, `by_topic`, `right.pass_rate` or `a.b.pass_rate`; did you mean `right`?
     {kind: macro, of: [maths.]}
-      r.yaml:3:25: `maths` is a suite, and it is not said which number of it; for example `maths.right`
+      r.yaml:3:25: `maths` is a suite: name one of its numbers; for example `maths.right`
     {kind: macro, of: [law.right.median]}
       r.yaml:3:25: the suite `law` has no grader or metric `right.median`; expected `right`, `short`, `right.pass_rate` or `short.pass_rate`
     {kind: macro, of: [law.slow]}
-      r.yaml:3:25: `slow` of `law` is left out by --grader; run all graders that the roll-up names
+      r.yaml:3:25: --grader excludes `slow` of `law`; run all graders that the roll-up names
     {kind: macro, of: [law.slow.pass_rate]}
-      r.yaml:3:25: `slow` of `law` is left out by --grader; run all graders that the roll-up names
+      r.yaml:3:25: --grader excludes `slow` of `law`; run all graders that the roll-up names
     {kind: macro, of: [twice.right]}
-      r.yaml:3:25: several suites are called `twice`; give each a name of its own: twice.yaml, twice.yaml
+      r.yaml:3:25: several suites are called `twice`; give each its own name: twice.yaml, twice.yaml
     macro
       r.yaml:3:6: `m` must be a mapping, not text
     ");
@@ -187,9 +187,9 @@ fn what_is_wrong_with_weights_is_said_with_its_place() {
     {kind: weighted, of: [law.right]}
       r.yaml:3:3: the weighted metric `m` has no `weights`; write `weights: {SUITE.GRADER: 0.7, OTHER.GRADER: 0.3}`
     {kind: weighted, weights: [1, 2]}
-      r.yaml:3:3: the metric `m` does not say what it is `of`; write `of: [SUITE.GRADER, OTHER.GRADER]`
+      r.yaml:3:3: the metric `m` has no `of`; write `of: [SUITE.GRADER, OTHER.GRADER]`
     {kind: weighted, of: [law.right], weights: [1, 2]}
-      r.yaml:3:49: there are 2 weights for 1 number; give one for each item of `of`, in its order
+      r.yaml:3:49: 2 weights for 1 number; give one for each item of `of`, in its order
     {kind: weighted, of: [law.right], weights: 1}
       r.yaml:3:49: `weights` must be a list of numbers, or a mapping of names to them, not a number
     {kind: weighted, of: [law.right], weights: [-1]}

@@ -96,7 +96,7 @@ fn what_is_held_says_how_to_go_on() {
     save 1: rubric.txt: 1000 of 1000 judgments to make
 
     save 1: rubric.txt
-      judgments: 20 made, 0 cached, 980 not asked
+      judgments: 20 made, 0 cached, 980 not made
       spent $0.0012, 1100 tokens; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
       grader            mean [95 %]  since last         pass [95 %]  errors   judged
       Is good  0.790 [0.750, 0.830]      -0.040  70.0% [60.0, 78.0]       0  20/1000
@@ -105,8 +105,8 @@ fn what_is_held_says_how_to_go_on() {
       1 broken, 19 unchanged, 980 pending
       broken  Is good  gift-card  0.900 → 0.100  (-0.800)
           [-Right-]{+Wrong+}.
-      20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), `n` for the next 200
-        (about $0.0245), or edit on
+      20 of 1000 judgments made; press Enter to make the other 980 (about $0.12), `n` for the next 200
+        (about $0.0245), or keep editing
     ");
 }
 
@@ -135,10 +135,10 @@ fn the_sentence_of_what_is_held_counts_right() {
         0,
         201,
         None,
-        "201 judgments wait; press Enter to make them, `n` for the next 200, or keep editing",
+        "201 judgments are paused; press Enter to make them, `n` for the next 200, or keep editing",
     );
-    check(0, 200, None, "200 judgments wait; press Enter to make them, or keep editing");
-    check(0, 1, None, "1 judgment waits; press Enter to make it, or keep editing");
+    check(0, 200, None, "200 judgments are paused; press Enter to make them, or keep editing");
+    check(0, 1, None, "1 judgment is paused; press Enter to make it, or keep editing");
     check(
         0,
         9,
@@ -204,12 +204,12 @@ fn labels_of_people_are_compared() {
       lowered   Is good  b           0.500 → 0.400  (-0.100)
       raised    tone     c           0.850 → 0.900  (+0.050)
           Good[-, if stiff-].
-                      people pass  people fail
-      Is good passes           23            1
-      Is good fails             0           16
-                   people pass  people fail
-      tone passes            0            0
-      tone fails             1            0
+                      label pass  label fail
+      Is good passes          23           1
+      Is good fails            0          16
+                   label pass  label fail
+      tone passes           0           0
+      tone fails            1           0
       2 disagreements  grader   verdict     label  rationale
       d                Is good  0.900 pass  fail   It says all that is asked for, in good order, and in…
       e                tone     0.100 fail  0.900  Rude.
@@ -229,7 +229,7 @@ fn a_budget_that_is_used_up_is_said() {
     let story = [(WatchEvent::Evaluated, &made), (WatchEvent::Ended, &made)];
     insta::assert_snapshot!(told_in(100, &story), @r"
     save 3: suite.yaml
-      judgments: 0 made, 150 cached, 50 not asked
+      judgments: 0 made, 150 cached, 50 not made
       spent nothing; saved $0.12, 108900 tokens; session $0.0012 of $0.10, 2 judgments
       gate PASSED  quality avg_score >= 0.8: 0.830
       grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
@@ -305,12 +305,12 @@ fn a_narrow_terminal_has_less() {
       lowered   Is good  b           0.500 → 0.400
       raised    tone     c           0.850 → 0.900
           Good[-, if stiff-].
-                      people pass  people fail
-      Is good passes           23            1
-      Is good fails             0           16
-                   people pass  people fail
-      tone passes            0            0
-      tone fails             1            0
+                      label pass  label fail
+      Is good passes          23           1
+      Is good fails            0          16
+                   label pass  label fail
+      tone passes           0           0
+      tone fails            1           0
       2 disagreemen…  grader   verdict     label  rationale
       d               Is good  0.900 pass  fail   It says all t…
       e               tone     0.100 fail  0.900  Rude.

@@ -135,7 +135,7 @@ fn broken() -> WatchFixture {
 fn a_wide_screen_shows_list_and_detail_side_by_side() {
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                         960 cached · 40 made · 1 failed
      idle, waiting for a save
 
     ─ grader ────────────── mean ────────── 95 %  since last  since start ── pass ─ 95 % ───── judged  errors  means ───────────────────────────
@@ -166,7 +166,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │                                                             ▐
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
                                                                                  │ * system       You judge answers of a support desk. Be str… ▐
-                                                                                 │ * another verdict than before
+                                                                                 │ * changed
      q quit  L to label  f failing  a all  / search  b grader  o order  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
@@ -175,7 +175,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
 fn a_medium_screen_shows_the_detail_below() {
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (100, 30)), @"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                 960 cached · 40 made · 1 failed
      idle, waiting for a save
 
     ─ grader ─────── mean ────────── 95 %  since last  since start ── pass ─ 95 % ───── judged  errors ─
@@ -211,7 +211,7 @@ fn a_medium_screen_shows_the_detail_below() {
 fn a_narrow_screen_leaves_out_what_matters_least() {
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), NARROW), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842          40 made · 1 failed
      idle, waiting for a save
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
@@ -244,7 +244,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     let mut screen = screen();
     insta::assert_snapshot!(shown(&mut screen, &board, size), @"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful…: 0.842    40 made · 1 failed
      idle, waiting for a save
     ─ grader +1 ─── mean ────────── 95 %  since last ── pass ─
     ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
@@ -262,7 +262,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     press(&mut screen, &board, size, "v");
     insta::assert_snapshot!(shown(&mut screen, &board, size), @r"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful…: 0.842    40 made · 1 failed
      idle, waiting for a save
     ─ grader +1 ─── mean ────────── 95 %  since last ── pass ─
     ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
@@ -311,17 +311,17 @@ fn labels_are_compared() {
     press(&mut screen, &board, WIDE, "d");
     insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
-     helpful ▼ agrees less 93.3%  kappa 0.83  false passes 18 (+16)  false fails 22 (-4)  on 600 of 606 labels              40 asked · 1 failed
+     helpful ▼ agrees less 93.3%  kappa 0.83  false passes 18 (+16)  false fails 22 (-4)  on 600 of 606 labels               40 made · 1 failed
      idle, waiting for a save                                                           gate ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842
 
-    ─ grader ────── agrees  since last  since start  kappa  since last  false passes  false fails ─ mean ─┬─ human label ──── ✓ pass ─ ✗ fail
+    ─ grader ────── agrees  since last  since start  kappa  since last  false passes  false fails ─ mean ─┬─ human label ────── ✓ pass ─ ✗ fail
     ▸ helpful        93.3%      ▼ -2.0       ▲ +1.7   0.83     ▼ -0.06      18 (+16)      22 (-4)  0.842  │  helpful ✓ pass        412       18
       grounded in…       -           -            -      -           -             -            -  0.913  │  helpful ✗ fail         22      148
       by_subject         -           -            -      -           -             -            -  0.800  │  kappa 0.83 (0.78 to 0.88) of 600
       ✓ 8 now agree   ≠ 20 no longer agree   ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─ moved  failing [disagree] false pass  F  L  E  all ─ by distance ─ 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
-    ▌ ✗ ≠  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓   no longer agrees                        ▐
+    ▌ ✗ ≠  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ human label: ✓   no longer agrees                         ▐
       ✓ △  0.700 → 0.800  +0.100  ≠ ✗     注文の状況を確認する     helpful       │                                                             ▐
                                                                                  │ why, and what changed in it                                 ▐
                                                                                  │ The answer names the [-return-]{+refund+} window of 30      ▐
@@ -351,14 +351,14 @@ fn labels_are_compared() {
 fn what_is_asked_is_counted() {
     insta::assert_snapshot!(head(&asking(), 4), @r"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         21 asked · 1 failed
-     asking 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌   openai: 20 requests a minute, goes on in…
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842          21 made · 1 failed
+     judging 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌   openai: 20 requests a minute, goes on in…
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ");
     insta::assert_snapshot!(shown(&mut screen(), &asking(), WIDE).lines().take(4).collect::<Vec<_>>().join("\n"), @r#"
     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
-    ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842              960 cached · 21 asked · 9 under way · 19 waiting · 2 superseded · 1 failed
-    asking 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+    ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842               960 cached · 21 made · 9 in flight · 19 waiting · 2 superseded · 1 failed
+    judging 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌
     openai: 20 requests a minute, goes on in 12 s
     "#);
 }
@@ -368,7 +368,7 @@ fn what_is_held_says_how_it_goes_on() {
     let shown = shown(&mut screen(), &held(), NARROW);
     let lines: Vec<&str> = shown.lines().collect();
     insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r"
-    held: Enter: the rest (980, about $0.12) · N: next 200 (about $0.0245)
+    paused: Enter: the rest (980, about $0.12) · N: next 200 (about $0.0245)
     q quit  Enter the rest  N next 200  f failing  a all  e edit  v detail  ? help
     ");
 }
@@ -380,8 +380,8 @@ fn what_is_held_says_what_the_limits_leave() {
     let mut told = |width| lines(&buffer(&mut screen(), &board, (width, 24)))[2].clone();
     insta::assert_snapshot!([120, 80, 60].map(&mut told).join("\n"), @r"
     paused: 20 of 1,000 judged; Enter: the rest (980, about $0.12; the limit leaves $0.010) · N: next 200 (about $0.0245)
-    held: Enter: the rest (980; the limit leaves $0.010) · N: next 200
-    held: Enter: the rest (980; the limit leaves $0.010)
+    paused: Enter: the rest (980; the limit leaves $0.010) · N: next 200
+    paused: Enter: the rest (980; the limit leaves $0.010)
     ");
     board.overview.spent.max_calls = Some(board.overview.spent.calls + 3);
     let told = lines(&buffer(&mut screen(), &board, WIDE))[2].clone();
@@ -406,7 +406,7 @@ fn states_are_told() {
 fn a_broken_file_is_shown_over_the_last_good_results() {
     insta::assert_snapshot!(shown(&mut screen(), &broken(), NARROW), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842          40 made · 1 failed
      ! 2 problems; results are those of save 3   idle, waiting for a save
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
@@ -454,7 +454,7 @@ fn saves_are_listed_with_what_they_changed() {
         if size == WIDE {
             insta::assert_snapshot!(shown, @r"
              support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the cache
-             ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
+             ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                         960 cached · 40 made · 1 failed
              idle, waiting for a save
 
             ─ grader ────────────── mean ────────── 95 %  since last  since start ── pass ─ 95 % ───── judged  errors  means ───────────────────────────
@@ -491,7 +491,7 @@ fn saves_are_listed_with_what_they_changed() {
         } else {
             insta::assert_snapshot!(shown, @r"
              support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-             helpful ▼ agrees less 93.3%  on 600 of 606 labels          40 asked · 1 failed
+             helpful ▼ agrees less 93.3%  on 600 of 606 labels           40 made · 1 failed
              idle, waiting for a save                      gate ✓ PASS (was FAIL)  …: 0.842
             ─ grader ──── agrees  since last  since start  kappa  since last  false passes ─
             ▸ helpful      93.3%      ▼ -2.0       ▲ +1.7   0.83     ▼ -0.06      18 (+16)

@@ -19,13 +19,13 @@ function binary() {
   try {
     return require.resolve(`${platform.package}/${platform.binary}`);
   } catch {
-    throw new Error(`the package ${platform.package} is missing: install evalrs without --omit=optional, on the platform that runs it`);
+    throw new Error(`the package ${platform.package} is missing: install evalrs-cli without --omit=optional, on the platform that runs it`);
   }
 }
 
 function main() {
   const child = spawn(binary(), process.argv.slice(2), { stdio: "inherit", windowsHide: true });
-  // The terminal hands these to the binary as well, which decides how to end; others hand them to this process alone.
+  // A terminal sends SIGINT to the binary too, which decides how to end. Other senders reach this process alone.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
       if (signal !== "SIGINT" || !process.stdin.isTTY) {

@@ -1,33 +1,24 @@
 //! The reference of the command line, out of what clap knows of it.
 
+use std::fmt::Write as _;
+
 use clap::builder::PossibleValue;
 use clap::{Arg, Command, CommandFactory};
-use evalrs_cli::cli::Cli;
+use evalrs_cli::cli::{Cli, GROUPS};
 
 use super::{cell, table};
 
-/// The groups of `evalrs --help` in their order: heading, commands. The other commands follow.
-const GROUPS: &[(&str, &[&str])] = &[];
-
-/// All commands, by group, and the options of all of them.
+/// All commands, by the groups of `evalrs --help`, and the options of all of them.
 pub(super) fn reference() -> String {
     let mut cli = Cli::command();
     cli.build();
     let global = cli.get_arguments().filter(|arg| arg.is_global_set());
     let mut text = format!("## Options of every command\n\n{}", arguments(global));
-    let mut rest = shown(&cli);
-    for (heading, names) in GROUPS {
-        let in_group = rest.extract_if(.., |command| names.contains(&command.get_name()));
-        let mut group: Vec<&Command> = in_group.collect();
-        group.sort_by_key(|command| names.iter().position(|name| *name == command.get_name()));
-        text += &section_of_group(heading, &group);
+    for group in GROUPS {
+        let sections = group.commands_of(&cli).map(|command| section(command, "evalrs"));
+        let _ = write!(text, "\n## {}\n{}", group.title, sections.collect::<String>());
     }
-    text + &section_of_group(if GROUPS.is_empty() { "Commands" } else { "Other commands" }, &rest)
-}
-
-fn section_of_group(heading: &str, commands: &[&Command]) -> String {
-    let sections: String = commands.iter().map(|command| section(command, "evalrs")).collect();
-    if sections.is_empty() { sections } else { format!("\n## {heading}\n{sections}") }
+    text
 }
 
 fn shown(command: &Command) -> Vec<&Command> {
@@ -48,10 +39,11 @@ fn section(command: &Command, parent: &str) -> String {
     };
     let own: Vec<&Arg> = command.get_arguments().filter(is_own).collect();
     if !own.is_empty() {
-        text += &format!("\n{}", arguments(own));
+        let _ = write!(text, "\n{}", arguments(own));
     }
     if let Some(examples) = command.get_after_long_help().or(command.get_after_help()) {
-        text += &format!("\n```text\n{}\n```\n", examples.to_string().trim());
+        let examples = examples.to_string().replace("Examples:", "").replace("\n  ", "\n");
+        let _ = write!(text, "\n```sh\n{}\n```\n", examples.trim());
     }
     text + &shown(command).into_iter().map(|inner| section(inner, &path)).collect::<String>()
 }
@@ -65,10 +57,13 @@ fn paragraphs(text: &str) -> String {
     text.trim().split("\n\n").map(paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Help on one line, with the full stop that clap leaves out.
+/// Help on one line, with the full stop of each paragraph that help leaves out.
 fn sentence(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() || text.ends_with(['.', ':', '!', '?']) { text } else { text + "." }
+    let stop = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.is_empty() || text.ends_with(['.', ':', '!', '?']) { text } else { text + "." }
+    };
+    text.split("\n\n").map(stop).collect::<Vec<_>>().join(" ")
 }
 
 fn arguments<'a>(arguments: impl IntoIterator<Item = &'a Arg>) -> String {
@@ -107,12 +102,12 @@ fn meaning(arg: &Arg) -> String {
         return text;
     }
     for value in arg.get_possible_values().iter().filter(|value| !value.is_hide_set()) {
-        text += &format!(" `{}`: {}", value.get_name(), help(value));
+        let _ = write!(text, " `{}`: {}", value.get_name(), help(value));
     }
     let defaults = arg.get_default_values().iter().map(|value| value.to_string_lossy());
     let defaults = defaults.collect::<Vec<_>>().join(", ");
     if !defaults.is_empty() && !arg.is_hide_default_value_set() {
-        text += &format!(" Default: `{defaults}`.");
+        let _ = write!(text, " Default: `{defaults}`.");
     }
     text
 }

@@ -1,5 +1,7 @@
 //! JSON Schemas in words: what a key takes, its default, what it means.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 /// The table of a section, as a link.
@@ -24,7 +26,7 @@ fn joined(words: &[String], between: &str) -> String {
         // A list of what may also stand alone.
         let items = word.strip_prefix("list of ");
         let is_known = |item: &str| once.iter().any(|known| known == item.trim_end_matches('s'));
-        let is_more = items.is_some_and(|items| items.split(" or ").all(|item| is_known(item)));
+        let is_more = items.is_some_and(|items| items.split(" or ").all(is_known));
         let word = if is_more { "or a list" } else { word };
         if !once.iter().any(|known| known == word) {
             once.push(word.to_owned());
@@ -117,7 +119,7 @@ pub(super) fn meaning(key: &Value) -> String {
             continue;
         };
         if !of.to_lowercase().trim_start_matches("the ").starts_with(name) {
-            text += &format!(" `{name}`: {of}");
+            let _ = write!(text, " `{name}`: {of}");
         }
     }
     text

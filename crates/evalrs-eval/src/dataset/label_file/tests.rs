@@ -186,7 +186,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
       |
       = help: its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; for other names, set `labels: {path: …, fields: {label: NAME}}` in the suite
 
-    error: the file of labels is one JSON array, not one object a line
+    error: the file of labels is one JSON array, not one object per line
      --> l.jsonl:1:1
       |
     1 | [{"id": 1, "label": 1}]

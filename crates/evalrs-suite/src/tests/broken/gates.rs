@@ -83,7 +83,7 @@ fn gates_are_checked() {
       |                                               ^^^^^^^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngate: {op: gte, value: 5, pass_value: 3}\n"), @r"
-    warning[threshold-out-of-reach]: scores are between 0 and 1: none meets this gate
+    warning[threshold-out-of-reach]: scores are between 0 and 1: no value passes this gate
      --> suite.yaml:5:24
       |
     5 | gate: {op: gte, value: 5, pass_value: 3}
@@ -98,7 +98,7 @@ fn gates_are_checked() {
       |                                       ^
     ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n  b: {kind: tool, function: exact_match}\ngate: {op: gte, value: 0.5}\n"), @r###"
-    warning: the gate names no grader: the first one, `a`, is taken
+    warning: the gate does not name a grader: the first one, `a`, is used
      --> suite.yaml:6:1
       |
     6 | gate: {op: gte, value: 0.5}

@@ -102,7 +102,7 @@ fn headers_are_checked() {
     9 |       Content-Type: text/plain
       |       ^^^^^^^^^^^^
 
-    error: the header `X-Team` can hold printable ASCII only
+    error: the header `X-Team` can have printable ASCII only
       --> suite.yaml:10:15
        |
     10 |       X-Team: é
@@ -328,7 +328,7 @@ fn panels_are_checked() {
     10 |       - {model: b, provider: anthropic}
        |                              ^^^^^^^^^
        |
-       = help: say `api_key_env` for this judge too; `api_key_env: null` is its provider's own
+       = help: set `api_key_env` for this judge too; `api_key_env: null` is its provider's default
     "###);
     let many: Vec<String> = (0..101).map(|at| format!("{{model: m{at}}}")).collect();
     assert!(of_grader(&[&format!("panel: [{}]", many.join(", "))]).contains("at most 100 judges"));

@@ -175,7 +175,7 @@ fn rubrics_are_checked() {
        |                  ^^^
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: x\n    judge_tool_name: a\n"), @r###"
-    error: `judge_tool_name` is of judges that are agents
+    error: `judge_tool_name` is a setting of judges that are agents
      --> suite.yaml:7:5
       |
     7 |     judge_tool_name: a
@@ -373,7 +373,7 @@ fn what_is_taken_out_of_fences_stands_in_the_rubric() {
     7 |     unfenced: [tone, input, tune]
       |               ^^^^^^^^^^^^^^^^^^^
       |
-      = help: there are `input`, `submission`, `ground_truth`, `row`, `tone`
+      = help: known: `input`, `submission`, `ground_truth`, `row`, `tone`
 
     error: `fence` must be `true` or `false`, not text
      --> suite.yaml:8:12

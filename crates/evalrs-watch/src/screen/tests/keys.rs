@@ -17,7 +17,7 @@ fn a_search_is_typed_live() {
     press(&mut screen, &board, (80, 20), "a /refundx back");
     insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842          40 made · 1 failed
      idle, waiting for a save
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2

@@ -8,7 +8,7 @@ fn what_a_save_changed_in_the_rubric_is_shown() {
     press(&mut screen, &WatchFixture::small(), NARROW, "D");
     insta::assert_snapshot!(shown(&mut screen, &WatchFixture::small(), NARROW), @r"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842          40 made · 1 failed
      idle, waiting for a save
     ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
     ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
@@ -41,23 +41,23 @@ fn all_keys_are_told() {
     press(&mut screen, &board, (100, 40), "?");
     insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @"
      support-quality  ╭ keys of evalrs watch ────────────────────────────────────────╮ · $0.31 of $1.00
-     ✓ PASS (was FAIL)│ judgments                                                    │ asked · 1 failed
-     idle, waiting for│  Enter         ask what is held back                         │
-                      │  N             judge the next 200, then pause again                 │
-    ─ grader ─────── m│  r             make the judgments of this verdict again        │─ judged  errors ─
-    ▸ helpful       0.│  p             pin this sample: listed and judged first    │98/1,000     ! 2
+     ✓ PASS (was FAIL)│ judgments                                                    │0 made · 1 failed
+     idle, waiting for│  Enter         resume: make the paused judgments             │
+                      │  N             judge the next 200, then pause again          │
+    ─ grader ─────── m│  r             make the judgments of this verdict again      │─ judged  errors ─
+    ▸ helpful       0.│  p             pin this sample: listed and judged first      │98/1,000     ! 2
       grounded in…  0.│  e             open the rubric in an editor                  │00/1,000       0
       by_subject    0.│ saves                                                        │00/1,000       0
-      ▲ 1 fixed   ▼ 2 │  u             show the previous save; again: go back     │  · 1 pending
-    ─[moved] failing  │  [ ]           show the save before, after                │ovement ─ 1 of 5 ─
+      ▲ 1 fixed   ▼ 2 │  u             show the previous save; again: go back        │  · 1 pending
+    ─[moved] failing  │  [ ]           show the save before, after                   │ovement ─ 1 of 5 ─
            moved     b│  D             what the save changed in the rubric           │bmission
     ▌ ✗ ▼  broken    0│  s             list all saves                                │s! You can retu…
-      ✓ ▲  fixed     0│  Enter t       in the list: show a save, revert to it           │s! You can retu…
+      ✓ ▲  fixed     0│  Enter t       in the list: show a save, revert to it        │s! You can retu…
       !    error      │ labels                                                       │s! You can retu…
-      ✓ △  raised    0│  y n           label this answer pass, fail            │s! You can retu…
+      ✓ △  raised    0│  y n           label this answer pass, fail                  │s! You can retu…
       ✗ ▼  broken    0│  0 … 9         a score: the digit, 0 for 10, or tenths       │s! You can retu…
-                      │  !             the top of a scale of tenths        │
-                      │  x             remove your label                          │
+                      │  !             the top of a scale of tenths                  │
+                      │  x             remove your label                             │
                       │  space         skip: the next one without a label            │
                       │  L             what to label next, and why                   │
                       │ verdicts                                                     │
@@ -68,7 +68,7 @@ fn all_keys_are_told() {
                       │  f             those that fail                               │                 ▐
      why, and what cha│  d             those that disagree with a label              │                 ▐
      The answer names │  P             false passes: label fail, verdict pass        │y-]{+but does    ▐
-     not say who pays │  F             false fails: label pass, verdict fail        │gain+}.          ▐
+     not say who pays │  F             false fails: label pass, verdict fail         │gain+}.          ▐
                       │  c             disputed: reviewers disagree                  │                 ▐
      submission       │  E             errors                                        │                 ▐
      Yes! You can retu│  a             all                                           │                 ▐
@@ -76,9 +76,9 @@ fn all_keys_are_told() {
      ground truth     │  /             search id, grader, input, submission          │                 ▐
      Yes, within 30 da│  t             those of samples with a tag                   │
                       │  b             those of one grader                           │
-     input            │  Esc           all again, whatever tag, grader, search       │
+     input            │  Esc           all again: no tag, grader, search             │
      Hi,              │  o             another order: movement, score, length …      │
-                      │  O             reverse the order             │
+                      │  O             reverse the order                             │
      q quit  f failing╰ j k PgDn PgUp scroll, ? or Esc closes ───────────────────────╯v detail  ? help
     ");
     // Where there is no room for all of them they scroll.

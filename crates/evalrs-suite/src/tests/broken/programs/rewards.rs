@@ -183,7 +183,7 @@ fn expressions_are_checked() {
     6 |   a: {kind: combine, combine: 0.7*qualty + 0.3*other}
       |                                                ^^^^^ expected `quality` or `tone-of-voice`
 
-    error: `a` is itself made of other scores
+    error: `a` is itself combined from other scores
      --> suite.yaml:7:41
       |
     7 |   b: {kind: combine, combine: quality + a}
