@@ -1,9 +1,10 @@
 //! The tutorials as a reader follows them: their commands run in the order of the page, in a clone and an empty home.
 //!
-//! - Blocks of `console` show what a terminal of 80 columns shows. The shell keeps its folder and exit code.
+//! - Blocks of `console` show what a terminal of 80 columns shows, or the beginning of it above `…`. The shell keeps its
+//!   folder and exit code.
 //! - A block after a line that ends with "`NAME`:" is written to that file.
 //! - `evalrs watch` stays open. The code in a sentence that begins with *Press* is its keys, and a
-//!   block of `text` its screen, or the beginning of it above `…`.
+//!   block of `text` its screen.
 //!
 //! `UPDATE_SPECS=1` writes what commands print, and screens show, into the page. Ids of runs and times may differ.
 
@@ -19,7 +20,7 @@ use crate::terminal::{Terminal, key};
 const SCREEN: (u16, u16) = (24, 80);
 /// The same for what commands print, as a reader scrolls.
 const PRINTED: (u16, u16) = (200, SCREEN.1);
-/// The last line of a block that shows the beginning of a screen.
+/// The last line of what shows a beginning.
 const MORE: &str = "…";
 /// How long a screen must stay the same.
 const SETTLED: Duration = Duration::from_millis(400);
@@ -145,7 +146,7 @@ impl Learner {
                     *saves += usize::from(text.starts_with("git restore "));
                 }
                 let printed = self.printed(text);
-                self.compare(step.line + 1, text, shown, &printed);
+                self.compare(step.line + 1, text, shown, &beginning(shown, printed));
             }
             PageAction::Write { path, text } => {
                 let path = self.folder().join(path);
@@ -226,12 +227,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// As much of a screen as the page shows.
-fn beginning(shown: &[String], screen: String) -> String {
+/// As much of a text as the page shows.
+fn beginning(shown: &[String], text: String) -> String {
     if shown.last().is_none_or(|last| last != MORE) {
-        return screen;
+        return text;
     }
-    let rows = screen.lines().take(shown.len() - 1);
+    let rows = text.lines().take(shown.len() - 1);
     lines(rows.chain([MORE]))
 }
 
