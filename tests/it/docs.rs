@@ -75,6 +75,10 @@ fn space() -> Space {
     let run = "{\"format\": 1, \"sample_id\": \"q1\", \"model\": null, \"trial\": 0, \"submissions\": {\"quality\": \"Paris\"}}\n";
     let space = Space::new(&[
         ("dataset.jsonl", row),
+        (
+            "sessions/add-isbn-check.jsonl",
+            include_str!("../../examples/sessions/add-isbn-check.jsonl"),
+        ),
         ("episodes.json", episode),
         (
             "testset-v1.json",

@@ -17,6 +17,8 @@ pub(super) fn page(reported: &ReportedRollup<'_>, shows_record: bool) -> Page {
     declared::add(&rollup.metrics, &mut page);
     let record = reported.record.filter(|_| shows_record);
     let record = record.map(|record| faint(&format!("roll-up: {record}")));
-    record.into_iter().for_each(|line| page.add(Block::Unbroken(line)));
+    if let Some(line) = record {
+        page.add(Block::Unbroken(line));
+    }
     page
 }

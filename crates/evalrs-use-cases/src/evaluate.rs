@@ -249,9 +249,7 @@ fn run_one(
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
     let recorded = write_record(args, &ended, against.as_ref(), &questions, console.system);
     warn(&settled, console.err)?;
-    if recorded.is_ok() {
-        add_to_history(args, &ended, &questions, console)?;
-    }
+    add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let kept = recorded.as_ref().ok();
     let facts = RunFacts { moved: kept.and_then(|kept| kept.moved.clone()), ..facts };
@@ -338,9 +336,10 @@ fn add_to_history(
     args: &EvaluateArgs,
     ended: &HistoryEntry<'_, '_>,
     questions: &Questions,
+    has_record: bool,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    if args.frozen || args.no_record {
+    if args.frozen || args.no_record || !has_record {
         return Ok(());
     }
     remember(ended, questions, console.system).or_else(|error| {

@@ -202,6 +202,13 @@ impl Learner {
         }
     }
 
+    /// A line for the page: the one that it has, if they differ in ids and times alone.
+    fn kept(&self, line: &str, shown: &[String]) -> String {
+        let is_same = |one: &&String| masked(one, &self.space) == masked(line, &self.space);
+        let home = self.space.path("home").display().to_string();
+        shown.iter().find(is_same).cloned().unwrap_or_else(|| line.replace(&home, "~"))
+    }
+
     /// Compares what the page shows below a line with what there is, and keeps that for the page.
     fn compare(&mut self, below: usize, what: &str, shown: &[String], found: &str) {
         let [expected, printed] =
@@ -213,9 +220,8 @@ impl Learner {
         let place = format!("{}:{below}: {what}", self.name);
         self.differ.push(format!("{place}\n{}", changes(&expected, &printed)));
         let start = below.strict_add_signed(self.longer);
-        let folder = self.space.path("home").display().to_string();
         let found: Vec<String> =
-            found.replace(&folder, "~").lines().map(|line| line.trim_end().to_owned()).collect();
+            found.lines().map(|line| self.kept(line.trim_end(), shown)).collect();
         self.longer += found.len().cast_signed() - shown.len().cast_signed();
         self.page.splice(start..start + shown.len(), found);
     }

@@ -39,7 +39,9 @@ fn add(block: &Block, to: &mut String) {
         Block::Table(table) => add_table(table, to),
         Block::Fold(summary, blocks) => {
             push_line(to, &format!("<details><summary>{}</summary>", plain(summary)));
-            blocks.iter().for_each(|block| add(block, to));
+            for block in blocks {
+                add(block, to);
+            }
             to.push_str("\n</details>\n");
         }
     }
