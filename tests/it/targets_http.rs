@@ -219,7 +219,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
             1,
             false,
         ),
-        (|| page(200, "{\"d\":\"h\"}"), STREAM, "it is no stream of events", 1, false),
+        (|| page(200, "{\"d\":\"h\"}"), STREAM, "it is not an event stream", 1, false),
         (|| page(200, "data: {oops\n\n"), STREAM, "an event is not JSON: {oops", 1, false),
         (
             || page(200, "data: {\"d\":\"h\",\"choices\":[{\"delta\":{\"content\":\"h\"}}]}\n\n"),

@@ -27,7 +27,7 @@ pub(crate) static SIMPLE: Section = Section::new(
         fields![
             "pass_op": Choice(Op::VARIANTS) => "how a score is compared with `pass_value`";
             "pass_threshold": ONE_SCORE => "the least score that passes here";
-            "pass_value": ONE_SCORE => "another name of `pass_threshold`";
+            "pass_value": ONE_SCORE => "an alias of `pass_threshold`";
         ],
     ],
 );

@@ -20,7 +20,7 @@ use evalrs_model::spec::{ProgramSpec, Repeat, SampleMember};
 
 /// How a program runs.
 pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
-    "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path; evalrs finds one if absent";
+    "runtime": Text => "its runtime: a name such as `python3.12` or `bun`, or a path; evalrs finds one if absent";
     "inputs": Texts => "files, folders and patterns that the program reads, such as `data/*.json`; a change runs it again";
     "sees": SEES => "further parts of the sample that the program receives, such as `[row, model]`, or `all`; a change of them runs it again";
     "cwd": Text => "the folder it runs in; the suite's if absent";

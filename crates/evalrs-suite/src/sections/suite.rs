@@ -57,7 +57,7 @@ pub(crate) static SUITE: Section = section!["a suite",
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
 pub(crate) const EXTENDS: &[FieldSpec] = fields![
-    "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced; `key: null` removes an option of the base";
+    "extends": Text => "a base suite: mappings merge key by key, everything else is replaced; `key: null` removes an option of the base";
 ];
 
 /// The result of reading a suite.

@@ -143,7 +143,7 @@ fn the_sentence_of_what_is_held_counts_right() {
         0,
         9,
         Some(2.0),
-        "9 judgments wait; press Enter to make them (about $2.00), or keep \
+        "9 judgments are paused; press Enter to make them (about $2.00), or keep \
                             editing",
     );
 }

@@ -24,7 +24,7 @@ pub(crate) static CHAT_TARGET: Section = Section::new(
             "system": Text => "the system prompt";
             "system_path": Text => "a file with the system prompt";
             "tools": AnyOf(&[Text, ListOf(&Anything)]) => "a list of `{name, description, parameters}`, or a JSON file with such a list";
-            "tool_program": AnyOf(&[Text, Texts]) => "what answers tool calls: `file.py:name`, a module that exports `tool`, or a command";
+            "tool_program": AnyOf(&[Text, Texts]) => "the program that answers tool calls: `file.py:name`, a module that exports `tool`, or a command";
             "max_turns": Whole(1, 1000, "between 1 and 1000"), or "20" => "the most requests to the model in one conversation";
         ],
         MODEL,

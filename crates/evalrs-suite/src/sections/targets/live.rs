@@ -43,7 +43,7 @@ pub(crate) static FUNCTION_TARGET: Section = Section::new(
             "kind": Choice(&["function"]), required => "a function in a worker";
             "path": Text, needed "a function target needs a `path`", "for example `path: agent.py:run`" => "`file.py:name`, or a module that exports `run`";
             "answer": Text => "the path of the answer in the value that it returns, such as `$.reply`";
-            "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path; evalrs finds one if absent";
+            "runtime": Text => "its runtime: a name such as `python3.12` or `bun`, or a path; evalrs finds one if absent";
             "sandbox": SANDBOX_SHAPE => "the sandbox: a kind, or `{kind, memory, cpu}`; if absent, that of the suite, then of `evalrs.toml`";
             "cwd": Text => "the folder it runs in; the suite's if absent";
         ],
