@@ -111,6 +111,7 @@ fn space() -> Space {
         ("graders/stock.py", "#!/usr/bin/env python3\nprint('{\"score\": 1}')\n"),
         ("graders/parts.py", "def order(trajectory, config):\n    return ''\n"),
         ("gpt35.csv", "idx,result\ns,A\n"),
+        ("answers.csv", "id,input,expected,output\ns,q,a,a\n"),
         ("people.csv", "sample,human_score,system,annotator\ns,1,,ann\n"),
         ("graders/refund.py", "def refund(sample, submission):\n    return 1.0\n"),
         ("graders/limit.mjs", "export const grade = () => ({ pass: true, score: 1 });\n"),

@@ -35,7 +35,7 @@ pub struct ServeArgs {
     pub read_only: bool,
     /// Let several people label, each with a name
     ///
-    /// The page asks each reviewer for a name. Requests pass it as `who`. By default labels belong to the person who runs
+    /// Each reviewer enters a name on the page. Requests pass it as `who`. By default labels belong to the person who runs
     /// the server: `EVALRS_WHO`, else the account.
     #[arg(long, conflicts_with = "read_only")]
     pub labellers: bool,

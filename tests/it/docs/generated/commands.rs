@@ -97,7 +97,8 @@ fn help(value: &PossibleValue) -> String {
 
 fn meaning(arg: &Arg) -> String {
     let long = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
-    let mut text = sentence(&long.unwrap_or_default());
+    let long = long.unwrap_or_default();
+    let mut text = long.split("\n\n").map(sentence).collect::<Vec<_>>().join(" ");
     if !arg.get_action().takes_values() {
         return text;
     }
