@@ -121,8 +121,6 @@ fn space() -> Space {
         ("bot.af", "{}"),
         ("questions.jsonl", row),
         ("shop.txt", "You look things up."),
-        ("sessions/a.jsonl", r#"{"type": "user", "message": {"role": "user", "content": "hi"}}"#),
-        ("answers.csv", "id,input,expected,output\na,q,x,y\n"),
         ("judge.py", "print('{\"score\": 1}')\n"),
         ("polite.md", "Is {submission} polite?"),
         ("agent.py", "print('hello')\n"),
