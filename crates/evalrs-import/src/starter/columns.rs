@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::StarterGrader;
+use super::StarterCheck;
 use crate::imported::ImportError;
 use crate::source::ImportSource;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
@@ -178,7 +178,7 @@ impl TableReading {
     }
 
     /// The grader that compares answers with a column, by what most answers look like.
-    pub(super) fn comparison(&self, expected: &str) -> StarterGrader {
+    pub(super) fn comparison(&self, expected: &str) -> StarterCheck {
         let answers = self.column("output").unwrap_or_default();
         let rows = self.texts(answers).zip(self.texts(expected));
         let rows = rows.filter_map(|(answer, wanted)| Some((answer.unwrap_or_default(), wanted?)));
@@ -200,7 +200,7 @@ impl TableReading {
             };
         let only = if self.lacks("ground_truth") { ", only: has(ground_truth)" } else { "" };
         let spec = format!("{{kind: tool, function: {function}{only}}}");
-        StarterGrader { name: "correct", comment, spec }
+        StarterCheck { name: "correct", comment, spec }
     }
 
     /// The fields that a dataset does not find by its own names, or finds twice.

@@ -48,14 +48,14 @@ pub struct StarterSuite {
     /// The lines of the dataset below its path, in YAML.
     dataset: Vec<String>,
     /// The first is the one that the gate looks at.
-    graders: Vec<StarterGrader>,
+    graders: Vec<StarterCheck>,
     /// What a judge could grade, for a person to fill in: a question, and the fields.
     rubric: Vec<&'static str>,
 }
 
 /// A grader with the sentence that stands over it.
 #[derive(Debug, PartialEq)]
-struct StarterGrader {
+struct StarterCheck {
     name: &'static str,
     comment: String,
     /// In YAML.
@@ -74,7 +74,7 @@ impl StarterSuite {
     }
 }
 
-impl StarterGrader {
+impl StarterCheck {
     fn new(name: &'static str, comment: impl Into<String>, spec: impl Into<String>) -> Self {
         Self { name, comment: comment.into(), spec: spec.into() }
     }
@@ -205,7 +205,7 @@ fn conversations(shape: &DataShape) -> StarterSuite {
     }
     let mut graders = vec![answered("conversation")];
     if *has_tools {
-        graders.push(StarterGrader::new(
+        graders.push(StarterCheck::new(
             "no_tool_errors",
             "A conversation passes if no tool's answer begins like an error.",
             r"{kind: tool, function: no_tool_errors, config: {pattern: '(?i)^\s*error'}}",
@@ -226,12 +226,12 @@ fn conversations(shape: &DataShape) -> StarterSuite {
 }
 
 fn sessions(dataset: Vec<String>) -> StarterSuite {
-    let no_tool_errors = StarterGrader::new(
+    let no_tool_errors = StarterCheck::new(
         "no_tool_errors",
         "A session passes if no tool call failed.",
         "{kind: tool, function: no_tool_errors}",
     );
-    let few_tool_calls = StarterGrader::new(
+    let few_tool_calls = StarterCheck::new(
         "few_tool_calls",
         "A session passes if it has at most this many tool calls.",
         "{kind: tool, function: max_tool_calls, config: {max: 100}}",
@@ -250,9 +250,9 @@ fn sessions(dataset: Vec<String>) -> StarterSuite {
     }
 }
 
-fn answered(what: &str) -> StarterGrader {
+fn answered(what: &str) -> StarterCheck {
     let comment = format!("A {what} passes if it has an answer.");
-    StarterGrader::new("answered", comment, "{kind: tool, function: length, config: {min: 1}}")
+    StarterCheck::new("answered", comment, "{kind: tool, function: length, config: {min: 1}}")
 }
 
 fn answers(table: &TableReading) -> StarterSuite {
