@@ -140,13 +140,15 @@ struct DataPath {
 /// The path of `data` as seen from a suite in `folder` where both are in one project. Otherwise it is below the home folder, so
 /// that nobody commits the name of a user.
 fn path_from(folder: &str, data: &str, system: &dyn System) -> DataPath {
-    let data = whole(data, system);
-    let are_in = |root: &String| root.len() > 1 && is_below(&data, root) && is_below(folder, root);
-    if [whole("", system), root_of(folder, system)].iter().any(are_in) {
-        return DataPath { home: "", rest: relative(folder, &data) };
-    }
     let home = system.environment().remove("HOME").unwrap_or_default();
     let home = home.trim_end_matches('/');
+    let is_project = |root: &&String| root.len() > 1 && (*root != home || !data.starts_with('/'));
+    let roots = [whole("", system), root_of(folder, system)];
+    let data = whole(data, system);
+    let are_in = |root: &String| is_below(&data, root) && is_below(folder, root);
+    if roots.iter().filter(is_project).any(are_in) {
+        return DataPath { home: "", rest: relative(folder, &data) };
+    }
     match data.strip_prefix(home) {
         Some(rest) if !home.is_empty() && rest.starts_with('/') => {
             DataPath { home: "${HOME}", rest: rest.to_owned() }

@@ -242,7 +242,7 @@ impl TableReading {
         };
         let columns = self.columns_in_words();
         let problem = Diagnostic::error(place, "no column has the answers, such as `output`, `response`, `completion` or `answer`")
-            .hint(format!("the columns are {columns}: name the one with the answers, `--field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md"));
+            .hint(format!("the columns are {columns}: name the one with the answers, `evalrs init DIR --from {path} --field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md"));
         ImportError::Diagnostics(vec![problem])
     }
 

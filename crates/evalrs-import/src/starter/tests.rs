@@ -230,7 +230,7 @@ fn the_user_names_a_column() {
     for (given, expected) in [
         (
             &[][..],
-            "t.csv:1:1: no column has the answers, such as `output`, `response`, `completion` or `answer` (the columns are `q`, `a` and `note`: name the one with the answers, `--field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md)",
+            "t.csv:1:1: no column has the answers, such as `output`, `response`, `completion` or `answer` (the columns are `q`, `a` and `note`: name the one with the answers, `evalrs init DIR --from t.csv --field output=COLUMN`. Questions alone need an agent that answers them: docs/targets.md)",
         ),
         (
             &[("output", "note2")],
