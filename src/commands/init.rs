@@ -89,7 +89,7 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
         console.system.write(&path, &mut |to| to.write_all(text.as_bytes()))?;
         writeln!(console.out, "wrote {path}")?;
     }
-    // The suite is the last: what ends before has made none.
+    // The suite is the last: an interrupted `init` leaves none.
     for StarterFile { path, text, is_executable } in files.iter().rev() {
         console.system.write(path, &mut |to| to.write_all(text.as_bytes()))?;
         if *is_executable {
