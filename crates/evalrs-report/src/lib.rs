@@ -9,8 +9,7 @@
 //! - [`digest`] picks the failures and errors that people are shown. [`labels`] gives graders the names that people know them
 //!   by.
 //! - [`page`] is what every page for people is made of, with a writer for terminals and one for Markdown. `run_page`,
-//!   [`diff`], [`explain`], [`plan`], [`history`], [`agree`] and `rollup` each make the page of their command, and
-//!   [`terminal_page`] has the styles that `watch` shares.
+//!   [`diff`], [`explain`], [`plan`], [`history`], [`agree`] and `rollup` each make the page of their command.
 //! - `declared` and `rater_pairs` are parts that several pages show; [`intervals`], [`verdict`], [`human`], [`usage`],
 //!   `movement` and [`ending`] are the words they share.
 //!
@@ -46,7 +45,6 @@ mod rater_pairs;
 mod rollup;
 mod run_page;
 mod terminal;
-pub mod terminal_page;
 pub mod usage;
 pub mod verdict;
 

@@ -37,7 +37,12 @@ pub(crate) fn gate_lines(gate: &GateReport, page: &mut Page) {
     page.join(Block::Lines(conditions));
 }
 
-fn push_conditions(conditions: &[GateReport], depth: usize, lines: &mut Vec<(usize, Text)>) {
+/// Adds a line for each condition, and deeper ones for its own.
+pub(crate) fn push_conditions(
+    conditions: &[GateReport],
+    depth: usize,
+    lines: &mut Vec<(usize, Text)>,
+) {
     for gate in conditions {
         lines.push((depth, text![status(gate), "  ", quoted(&finding(gate))]));
         push_conditions(&gate.conditions, depth + 1, lines);

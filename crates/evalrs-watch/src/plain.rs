@@ -7,6 +7,7 @@ mod agreement;
 mod ended;
 mod metrics;
 mod moved;
+mod styles;
 #[cfg(test)]
 pub(super) mod tests;
 mod words;
@@ -24,8 +25,9 @@ use super::board::{
 use evalrs_base::price::Cost;
 use evalrs_base::text::cut;
 use evalrs_model::outcome::Usage;
-use evalrs_report::terminal_page::{DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style};
+use evalrs_report::page::terminal::{DOUBTFUL, GOOD, TITLE};
 use evalrs_report::verdict;
+use styles::{faint, push_conditions, status_style};
 
 const MIN_WIDTH: usize = 40;
 

@@ -100,9 +100,11 @@ fn side((side, name, gate): (&str, &SideName, &GateReport)) -> Vec<(usize, Text)
     if !name.files.is_empty() {
         line.push(text![", after an edit of ", quoted(&name.files.join(", "))]);
     }
+    let mut lines = vec![(0, line)];
     let finding = verdict::finding(gate);
-    let finding = (!finding.is_empty()).then(|| (1, quoted(&finding)));
-    std::iter::once((0, line)).chain(finding).collect()
+    lines.extend((!finding.is_empty()).then(|| (1, quoted(&finding))));
+    verdict::push_conditions(&gate.conditions, 2, &mut lines);
+    lines
 }
 
 /// How the intervals that are shown were made.

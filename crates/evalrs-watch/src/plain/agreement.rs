@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::moved::case;
+use super::styles::{faint, title};
 use super::words::{INDENT, prose};
 use crate::board::{Board, Overview, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::list_query::ListQuery;
@@ -15,7 +16,7 @@ use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_model::delta::CellState;
 use evalrs_model::spec::Label;
 use evalrs_report::human::coefficient;
-use evalrs_report::terminal_page::{BAD, GOOD, TITLE, faint, title};
+use evalrs_report::page::terminal::{BAD, GOOD, TITLE};
 
 const MAX_ROWS: usize = 10;
 

@@ -1,5 +1,6 @@
 //! The result of a session, once it ended: from its first evaluation to its last.
 
+use super::styles::title;
 use super::words::session;
 use crate::board::{Board, MetricRow, Overview, SaveRow};
 use evalrs_base::text::table::{TableCell, lines as table_lines, number, words};
@@ -7,7 +8,7 @@ use evalrs_base::text::{count, percent, score_or_dash};
 use evalrs_metrics::gate::GateReport;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_report::intervals::{kappa_or_dash, or_dash};
-use evalrs_report::terminal_page::{TITLE, title};
+use evalrs_report::page::terminal::TITLE;
 use evalrs_report::verdict;
 
 /// `end: 2 saves, $0.0612 of $1.00, 102 judgments, 298 cached, 55000 tokens`.

@@ -2,10 +2,11 @@
 
 use anstyle::Style;
 
+use super::styles::{error_cell, title};
 use crate::board::{DeclaredMetricRow, MetricRow, Overview};
 use evalrs_base::text::table::{TableCell, lines, number, words};
 use evalrs_report::intervals::{percent_within, value_within};
-use evalrs_report::terminal_page::{BAD, GOOD, TITLE, error_cell, title};
+use evalrs_report::page::terminal::{BAD, GOOD, TITLE};
 
 /// A column of a table of `R`s, which may be left out.
 struct PlainColumn<R> {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::metrics::signed;
+use super::styles::faint;
 use super::words::{INDENT, prose};
 use crate::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::list_query::ListQuery;
@@ -14,7 +15,7 @@ use evalrs_base::text::{count, cut, score};
 use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::{Cell as Grade, CellState, Movement, MovementCounts};
 use evalrs_report::digest::case_name;
-use evalrs_report::terminal_page::{BAD, DOUBTFUL, FAINT, GOOD, faint};
+use evalrs_report::page::terminal::{BAD, DOUBTFUL, FAINT, GOOD};
 
 const MAX_ROWS: usize = 20;
 

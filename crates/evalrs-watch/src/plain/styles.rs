@@ -1,32 +1,32 @@
-//! What the screens of `watch` are made of: styles, titles of tables, and what a gate says.
+//! What the lines of `watch` are made of: styles, titles of tables, and what a gate says.
 //!
 //! Styles are always written; the caller's stream strips them where they are not wanted.
 
 use anstyle::Style;
 
-pub use super::page::terminal::{BAD, DOUBTFUL, FAINT, GOOD, TITLE};
-use super::verdict;
 use evalrs_base::text::table::{TableCell, number, words};
 use evalrs_metrics::gate::{GateReport, GateStatus};
+use evalrs_report::page::terminal::{BAD, DOUBTFUL, FAINT, GOOD, TITLE};
+use evalrs_report::verdict;
 
 /// The text in the style of what matters least.
-pub fn faint(text: &str) -> String {
+pub(super) fn faint(text: &str) -> String {
     format!("{FAINT}{text}{FAINT:#}")
 }
 
 /// A number of errors, which stands out if there is one.
-pub fn error_cell(errors: usize) -> TableCell {
+pub(super) fn error_cell(errors: usize) -> TableCell {
     let style = if errors == 0 { Style::new() } else { DOUBTFUL };
     number(errors.to_string()).styled(style)
 }
 
 /// A cell above a column of text.
-pub fn title(text: &str) -> TableCell {
+pub(super) fn title(text: &str) -> TableCell {
     words(text).styled(TITLE)
 }
 
 /// Adds a line for each condition, and for the conditions of each, `depth` steps to the right.
-pub fn push_conditions(
+pub(super) fn push_conditions(
     conditions: &[GateReport],
     depth: usize,
     width: usize,
@@ -44,7 +44,7 @@ pub fn push_conditions(
 }
 
 /// The style of what a gate says.
-pub fn status_style(gate: &GateReport) -> Style {
+pub(super) fn status_style(gate: &GateReport) -> Style {
     match gate.status {
         Some(GateStatus::Passed) => GOOD,
         Some(GateStatus::Failed) => BAD,
