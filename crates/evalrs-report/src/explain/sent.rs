@@ -80,7 +80,7 @@ fn add_reply(judgment: &SentJudgment, at: usize, exchange: &SentExchange, page: 
     let is_last = number == judgment.exchanges.len();
     let Some(reply) = &exchange.reply else {
         if judgment.stored.is_none() {
-            page.add(Block::Paragraph(text![strong("no reply"), ": it was not called yet"]));
+            page.add(Block::Paragraph(text![strong("no reply"), ": the judge was not called yet"]));
         }
         return;
     };
