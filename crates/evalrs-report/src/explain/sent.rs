@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{FieldTable, called_how, heading};
+use super::fields::{FieldTable, called_how, heading};
 use crate::page::{Block, Page, Text, doubtful, faint, quoted, strong, text};
 use evalrs_metrics::explain::sent::{
     SentCase, SentExchange, SentFailure, SentJudgment, SentOrigin, SentReport,
