@@ -603,7 +603,7 @@ mod tests {
         | compared | differs from run `RUN` in `rubric`, `temperature` `0` → `evil `, by their records |
 
         - rubric:
-          - `Is it [-short-]{+kind+}? evil `
+          - `Is it [-short-]{+kind+}? evil`
 
         judgment of `m`, vote 0, turn 1, in reverse order
 
