@@ -46,10 +46,10 @@ fn a_miss_names_the_endpoint_that_it_is_stored_for() {
     ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
-    let planned = open(space.run(&["plan", "suite.yaml"]).stdout()).replace('\n', " ");
+    let planned = open(space.run(&["plan", "suite.yaml"]).stdout()).replace("\n  ", " ");
     for expected in [
-        "other endpoint 3",
-        "3 judgments are stored for the endpoint `http://gateway`, not for `https://api.openai.com/v1`: write `endpoint: http://gateway` in the suite to use what is stored",
+        "  other endpoint ",
+        "3 judgments are cached for the endpoint `http://gateway`, not for `https://api.openai.com/v1`; to use them, write `endpoint: http://gateway` in the suite",
     ] {
         assert!(planned.contains(expected), "{expected}: {planned}");
     }

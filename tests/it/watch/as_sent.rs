@@ -73,7 +73,7 @@ fn v_shows_all_that_explain_shows_and_nothing_else() {
     terminal.press(key::ESC);
     terminal.wait_for(" of 4 ");
     terminal.press("gjvv");
-    terminal.wait_for("exact: no judge is asked");
+    terminal.wait_for("exact: no judge is called");
     terminal.press("v");
     terminal.wait_until("the list", |shown| shown.contains("[all]") && shown.contains(" 2 of 4 "));
     end(terminal);
@@ -94,9 +94,9 @@ fn v_shows_what_would_be_sent_and_then_what_was() {
     terminal.press(key::ENTER);
     terminal.wait_for(" 1 of 1 ");
     terminal.press("vv");
-    terminal.wait_for("stored  no: this is what would be sent");
+    terminal.wait_for("cached  no: this is what would be sent");
     terminal.press(key::END);
-    terminal.wait_for("no reply: it was not asked yet");
+    terminal.wait_for("no reply: the judge was not called yet");
     // It is asked now, and again: what is shown follows.
     terminal.press("r");
     terminal.press("g");

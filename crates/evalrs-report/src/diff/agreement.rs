@@ -1,7 +1,7 @@
 //! Agreement with human labels in two evaluations.
 
 use super::graders::change;
-use super::{NAMED, case_label, listed};
+use super::names::{NAMED, case_label, listed};
 use crate::intervals::{FEWEST, kappa_or_dash, p_value};
 use crate::page::{Column, Table, Text, bad, good, quoted, text};
 use evalrs_base::text::{count, percent};

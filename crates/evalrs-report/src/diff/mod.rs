@@ -4,13 +4,13 @@ mod agreement;
 mod declared;
 mod graders;
 mod moved;
+mod names;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::digest::label;
 use crate::intervals::{FEWEST, named_methods};
 use crate::movement::changes;
 use crate::page::{Block, Page, Text, bad, faint, quoted, strong, text};
@@ -18,15 +18,10 @@ use crate::verdict;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, cut};
 use evalrs_metrics::diff::since::{MovedAgreement, RunMoves};
-use evalrs_metrics::diff::{CaseName, Diff, GraderDiff, OnlyCases, SideName};
+use evalrs_metrics::diff::{Diff, GraderDiff, OnlyCases, SideName};
 use evalrs_metrics::gate::GateReport;
 use evalrs_statistics::interval::IntervalMethod;
-
-/// How many names a sentence has.
-const NAMED: usize = 8;
-
-/// The columns of a name, where there are several.
-const NAME: usize = 60;
+use names::{NAME, NAMED, case_label, has_trials, listed};
 
 /// How much is shown of a comparison.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +37,9 @@ pub fn page(diff: &Diff, view: DiffView) -> Page {
     let mut page = Page::default();
     page.add(Block::Heading(heading(diff)));
     page.join(Block::Paragraph(regressions(diff).unwrap_or_default()));
-    let sides = [("old", &diff.before, &diff.gate.before), ("new", &diff.now, &diff.gate.now)];
-    page.add(Block::Lines(sides.into_iter().flat_map(side).collect()));
+    let mut sides = side("old", &diff.before, &diff.gate.before);
+    sides.extend(side("new", &diff.now, &diff.gate.now));
+    page.add(Block::Lines(sides));
     let trials = has_trials(diff);
     moved::add(diff, view.moved, trials, &mut page);
     page.add(Block::lines(agreement::moved(diff, trials)));
@@ -67,7 +63,7 @@ fn heading(diff: &Diff) -> Text {
     let suite = if before == now { now } else { text![before, " and ", now] };
     let agreement = agreement::compared(diff).filter_map(|(grader, found)| {
         let [before, now] = [found.before.accuracy?, found.now.accuracy?];
-        (before != now).then(|| (grader.clone(), MovedAgreement { before, now }))
+        (found.difference? != 0.0).then(|| (grader.clone(), MovedAgreement { before, now }))
     });
     let agreement = OrderedMap(agreement.collect());
     let changes = changes(&RunMoves { agreement, ..RunMoves::of(diff, &HashMap::new()) });
@@ -90,7 +86,7 @@ fn regressions(diff: &Diff) -> Option<Text> {
 }
 
 /// Which evaluation it is, and what its gate found.
-fn side((side, name, gate): (&str, &SideName, &GateReport)) -> Vec<(usize, Text)> {
+fn side(side: &str, name: &SideName, gate: &GateReport) -> Vec<(usize, Text)> {
     let mut line = text![strong(side), "  ", quoted(&name.reference()), "  "];
     if let Some(at) = &name.at {
         line.push(text![quoted(at), "  "]);
@@ -147,26 +143,4 @@ fn not_compared(diff: &Diff, trials: bool) -> Vec<Text> {
         cases("new", &diff.cases.only_now),
     ];
     lines.into_iter().flatten().collect()
-}
-
-/// The names, and how many more there are of all.
-fn listed(names: Vec<Text>, all: usize) -> Text {
-    let more = match all.saturating_sub(names.len()) {
-        0 => String::new(),
-        rest => format!(" and {rest} more"),
-    };
-    text![Text::joined(names, ", "), more]
-}
-
-/// Whether results are to be told apart by their trials.
-fn has_trials(diff: &Diff) -> bool {
-    let cases = [&diff.cases.only_before, &diff.cases.only_now].map(|only| &only.first);
-    let names = cases.into_iter().flatten().chain(diff.moved.iter().map(|moved| &moved.case));
-    names.into_iter().any(|name| name.trial > 0)
-}
-
-/// The name of a result: its sample, its model, and its trial where there are several.
-fn case_label(case: &CaseName, trials: bool) -> Text {
-    let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
-    quoted(&cut(&name, NAME))
 }

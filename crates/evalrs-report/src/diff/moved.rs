@@ -1,7 +1,7 @@
 //! The verdicts that moved, and what changed in the words of their judges.
 
-use super::case_label;
 use super::graders::is_pass_fail;
+use super::names::case_label;
 use crate::movement::{scores, word};
 use crate::page::{Block, Column, Page, Table, Text, changed, faint, quoted, strong, text};
 use evalrs_base::text::{count, cut};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::listed;
+use super::names::listed;
 use crate::page::{Block, Page, Text, changed, faint, quoted, text};
 use evalrs_base::text::{count, cut};
 use evalrs_metrics::diff::{Diff, SettingChange};

@@ -217,7 +217,7 @@ fn shown_with(diff: &Diff, view: DiffView, width: usize) -> String {
 }
 
 #[test]
-fn everything_that_differs_at_each_width() {
+fn everything_that_differs_at_60_columns() {
     insta::assert_snapshot!(shown(&hostile(), 60), @r#"
     diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6
       new results, 1 removed result
@@ -258,6 +258,10 @@ fn everything_that_differs_at_each_width() {
     only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3
       [trial 0], n4 [trial 0], n5 [trial 0] and 1 more
     "#);
+}
+
+#[test]
+fn everything_that_differs_at_80_columns() {
     insta::assert_snapshot!(shown(&hostile(), 80), @r#"
     diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6 new results, 1
       removed result
@@ -295,6 +299,10 @@ fn everything_that_differs_at_each_width() {
     only in the new: 6 results: n1 [trial 1], n2 [trial 0], n3 [trial 0], n4
       [trial 0], n5 [trial 0] and 1 more
     "#);
+}
+
+#[test]
+fn everything_that_differs_at_120_columns() {
     insta::assert_snapshot!(shown(&hostile(), 120), @r#"
     diff  support: 2 fixed, 1 broken, 1 errored, 1 raised, 6 new results, 1 removed result
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{FieldTable, called_how, heading};
+use super::fields::{FieldTable, called_how, heading};
 use crate::page::{
     Block, Column, Page, Table, Text, bad, changed, command, doubtful, faint, good, quoted, strong,
     text,

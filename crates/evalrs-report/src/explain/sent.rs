@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{FieldTable, called_how, heading};
+use super::fields::{FieldTable, called_how, heading};
 use crate::page::{Block, Page, Text, doubtful, faint, quoted, strong, text};
 use evalrs_metrics::explain::sent::{
     SentCase, SentExchange, SentFailure, SentJudgment, SentOrigin, SentReport,
@@ -80,7 +80,7 @@ fn add_reply(judgment: &SentJudgment, at: usize, exchange: &SentExchange, page: 
     let is_last = number == judgment.exchanges.len();
     let Some(reply) = &exchange.reply else {
         if judgment.stored.is_none() {
-            page.add(Block::Paragraph(text![strong("no reply"), ": it was not called yet"]));
+            page.add(Block::Paragraph(text![strong("no reply"), ": the judge was not called yet"]));
         }
         return;
     };

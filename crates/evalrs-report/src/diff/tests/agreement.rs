@@ -171,6 +171,11 @@ fn the_comparison_leads_with_who_agrees_no_longer() {
     k       10  100.0% → 100.0%  0.0 [-21.2, +21.4]
     95 % intervals: Bayesian
     ");
+}
+
+#[test]
+fn details_and_a_comment_have_agreement_too() {
+    let diff = compared();
     let details = DiffView { moved: 0, details: true };
     insta::assert_snapshot!(shown_with(&diff, details, 80), @"
     diff  support: 4 fixed, 3 broken, 1 errored, agreement -50.0 points
