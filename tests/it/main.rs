@@ -74,6 +74,7 @@ mod targets_http;
 mod text_metrics;
 mod tidy;
 mod watch;
+mod unchanged;
 mod winners;
 mod words;
 mod workspace;

@@ -19,18 +19,21 @@ use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_t
 use super::records::record;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
+use super::run_end::{status_of, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
-use super::unchanged::{KeptMessages, PrintedRun, RepeatNotes, RepeatableRun};
+use super::unchanged::{
+    KeptMessages, PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated, printed_again,
+};
 use super::usage::{note_used, pack_store};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use crate::progress::bar::RunBar;
 use crate::progress::plain::PlainProgress;
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::text::{count, sanitize};
+use evalrs_base::text::sanitize;
 use evalrs_engine::lines_ahead::lines_ahead;
 use evalrs_engine::progress::{Progress, Quiet};
 use evalrs_engine::resolve::resolver::GradeFollower;
@@ -40,14 +43,9 @@ use evalrs_engine::session::Session;
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries::gate_rule;
-use evalrs_metrics::diff::since::RunMoves;
-use evalrs_metrics::gate::GateStatus;
-use evalrs_metrics::results::Summary;
 use evalrs_metrics::results::report::BriefResults;
 use evalrs_metrics::results::report::Report;
-use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;
-use evalrs_model::spec::Suite;
 use evalrs_report::usage::target_lines;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
 use evalrs_store::record::read::PastRun;
@@ -301,55 +299,13 @@ fn run_one(
     let is_kept = recorded.is_ok();
     recorded?;
     if let Some(notes) = notes.filter(|_| is_kept && can_be_repeated(&settled, session)) {
-        notes.printed.replace(Some(printed_again(one, &facts, &run, console)?));
+        notes.printed.replace(Some(printed_again(args, &facts, &run, console)?));
     }
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
-}
-
-/// Whether a run after this one, of which nothing has changed, would find all outcomes in the store and say the same.
-fn can_be_repeated(settled: &Settlement, session: &Session) -> bool {
-    let is_whole = !settled.interrupted
-        && !settled.out_of_budget
-        && settled.write_error.is_none()
-        && settled.in_vain.is_empty()
-        && settled.stopped.is_empty()
-        && all_tallies(settled).all(|tally| tally.pending + tally.failed == 0);
-    let says_the_same = settled.asked.is_empty() || settled.warnings.is_empty();
-    let is_recorded = settled.conversations.is_none() && session.starts().is_empty();
-    is_whole && says_the_same && is_recorded && session.suite().is_some_and(is_of_files)
-}
-
-/// Whether the results of a suite depend on files and outcomes alone: not on earlier runs, and nothing counts who looks.
-fn is_of_files(suite: &Suite) -> bool {
-    let compares = suite.graders.iter().any(|grader| grader.compared_run().is_some());
-    let holds_out = suite.labels.as_ref().is_some_and(|labels| labels.holdout.is_some());
-    !compares && !holds_out
-}
-
-/// What a run that repeats this one prints.
-fn printed_again(
-    one: &SuiteRun<'_>,
-    facts: &RunFacts,
-    run: &ReportedRun<'_, '_>,
-    console: &Console<'_>,
-) -> std::io::Result<PrintedRun> {
-    let RunFacts { id, .. } = facts;
-    let moved = Some(RunMoves::none(id));
-    let again = facts.clone().repeated(RunFacts { moved, ..RunFacts::default() });
-    let again = process_facts(&again, Some(0.0), run.facts.report.clone());
-    let mut out = Vec::new();
-    if !one.args.quiet {
-        let options = one.args.report_options(console.screen(), false);
-        let mut reports = Reports::new(one.args.format, options, console.system);
-        reports.add(&ReportedRun { facts: &again, ..*run }, &mut out, console.system)?;
-        reports.finish(&mut out)?;
-    }
-    let out = String::from_utf8_lossy(&out).into_owned();
-    Ok(PrintedRun { id: id.clone(), out, err: String::new() })
 }
 
 /// What is reported of the process, and of its record if that was written.
@@ -490,11 +446,6 @@ fn settle_here(
     settle_session(session, store, settings, by)
 }
 
-/// Those of the graders and of the target.
-fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
-    settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
-}
-
 /// The report of a run that grades nothing.
 fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     warn(settled, console.err)?;
@@ -512,64 +463,4 @@ fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitS
         }
         _ => ExitStatus::Incomplete,
     })
-}
-
-/// Unfinished work comes first: a gate over part of the grades has not decided.
-fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
-    if settled.interrupted {
-        return ExitStatus::Interrupted;
-    }
-    let pending = all_tallies(settled).any(|tally| tally.pending > 0);
-    let in_vain = !settled.in_vain.is_empty();
-    if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
-        return ExitStatus::Incomplete;
-    }
-    let failed = all_tallies(settled).any(|tally| tally.failed > 0);
-    let errors = summary.metrics.0.iter().any(|(_, metric)| metric.errors > 0);
-    match summary.gate.status {
-        // Nothing else would say that a suite without a gate was not judged.
-        None if failed || errors || settled.replayed_failures > 0 => ExitStatus::Incomplete,
-        None | Some(GateStatus::Passed) => ExitStatus::Success,
-        Some(GateStatus::Failed) => ExitStatus::GateFailed,
-        Some(GateStatus::Undecided) => ExitStatus::Incomplete,
-    }
-}
-
-fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
-    for warning in settled.warnings.iter().take(10) {
-        writeln!(err, "warning: {warning}")?;
-    }
-    if settled.warnings.len() > 10 {
-        writeln!(err, "warning: {} more, see run.json", settled.warnings.len() - 10)?;
-    }
-    if let Some(message) = settled.in_vain.first() {
-        let judgments = count(settled.in_vain.len(), "judgment");
-        writeln!(
-            err,
-            "error: {judgments} could not be refreshed, so the cached ones stay: {message}"
-        )?;
-    }
-    if let Some(error) = &settled.write_error {
-        writeln!(
-            err,
-            "error: {error}; calls were stopped, because results that cannot be stored would be paid for again"
-        )?;
-    }
-    if settled.replayed_failures > 0 {
-        let errors = count(settled.replayed_failures, "cached error");
-        writeln!(err, "{errors}; `--retry-errors` retries them")?;
-    }
-    for stopped in &settled.stopped {
-        writeln!(err, "{}", sanitize(stopped))?;
-    }
-    if settled.out_of_budget {
-        writeln!(
-            err,
-            "stopped: the budget is used up; a rerun with a larger budget makes the remaining calls"
-        )?;
-    }
-    if settled.interrupted {
-        writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
-    }
-    Ok(())
 }

@@ -14,7 +14,7 @@
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
 //! - `unchanged`: a run that repeats the last one, because nothing has changed.
-//! - [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of a run.
+//! - `run_end`: how a run ended. [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of it.
 //! - [`calibration`], [`holdout`], [`diff_labels`]: what people say, compared with judges.
 //! - [`rollup`], [`reports`], [`recorded_report`], [`records`], [`comparison`], [`run_moves`]: what is reported of runs, now or
 //!   later.
@@ -46,6 +46,7 @@ pub mod recorded_report;
 pub mod records;
 pub mod reports;
 pub mod rollup;
+mod run_end;
 pub mod run_history;
 pub mod run_moves;
 pub mod run_record;

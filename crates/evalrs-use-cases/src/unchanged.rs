@@ -15,11 +15,16 @@ use serde::{Deserialize, Serialize};
 use super::args::EvaluateArgs;
 use super::console::Console;
 use super::context::SuiteContext;
+use super::reports::{Reports, process_facts};
+use super::run_end::all_tallies;
 use super::run_record::remove_records;
 use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
+use evalrs_engine::resolve::settle::Settlement;
+use evalrs_engine::session::Session;
 use evalrs_metrics::diff::since::RunMoves;
-use evalrs_report::Audience;
+use evalrs_model::spec::Suite;
+use evalrs_report::{Audience, ReportedRun};
 use evalrs_store::record::read::{RESULTS, open, read_json};
 use evalrs_store::record::reference::base_of;
 use evalrs_store::record::{self, RunFacts};
@@ -249,6 +254,48 @@ fn segment_states(system: &dyn System, folder: &str) -> Option<Vec<(String, File
     let names = system.list(folder).unwrap_or_default();
     let segments = names.into_iter().filter(|name| name.ends_with(".jsonl"));
     segments.map(|name| Some((name.clone(), system.state(&join(folder, &name))?))).collect()
+}
+
+/// Whether a run after this one, of which nothing has changed, would find all outcomes in the store and say the same.
+pub(super) fn can_be_repeated(settled: &Settlement, session: &Session) -> bool {
+    let is_whole = !settled.interrupted
+        && !settled.out_of_budget
+        && settled.write_error.is_none()
+        && settled.in_vain.is_empty()
+        && settled.stopped.is_empty()
+        && all_tallies(settled).all(|tally| tally.pending + tally.failed == 0);
+    let says_the_same = settled.asked.is_empty() || settled.warnings.is_empty();
+    let is_recorded = settled.conversations.is_none() && session.starts().is_empty();
+    is_whole && says_the_same && is_recorded && session.suite().is_some_and(is_of_files)
+}
+
+/// Whether the results of a suite depend on files and outcomes alone: not on earlier runs, and nothing counts who looks.
+fn is_of_files(suite: &Suite) -> bool {
+    let compares = suite.graders.iter().any(|grader| grader.compared_run().is_some());
+    let holds_out = suite.labels.as_ref().is_some_and(|labels| labels.holdout.is_some());
+    !compares && !holds_out
+}
+
+/// What a run that repeats this one prints.
+pub(super) fn printed_again(
+    args: &EvaluateArgs,
+    facts: &RunFacts,
+    run: &ReportedRun<'_, '_>,
+    console: &Console<'_>,
+) -> std::io::Result<PrintedRun> {
+    let RunFacts { id, .. } = facts;
+    let moved = Some(RunMoves::none(id));
+    let again = facts.clone().repeated(RunFacts { moved, ..RunFacts::default() });
+    let again = process_facts(&again, Some(0.0), run.facts.report.clone());
+    let mut out = Vec::new();
+    if !args.quiet {
+        let options = args.report_options(console.screen(), false);
+        let mut reports = Reports::new(args.format, options, console.system);
+        reports.add(&ReportedRun { facts: &again, ..*run }, &mut out, console.system)?;
+        reports.finish(&mut out)?;
+    }
+    let out = String::from_utf8_lossy(&out).into_owned();
+    Ok(PrintedRun { id: id.clone(), out, err: String::new() })
 }
 
 /// Passes messages on, and keeps those that a repeated run would print too.

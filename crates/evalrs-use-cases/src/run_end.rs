@@ -1,0 +1,75 @@
+//! How a run ended: its status, and what is to be known of it besides its report.
+
+use std::io::Write;
+
+use crate::error::ExitStatus;
+use evalrs_base::text::{count, sanitize};
+use evalrs_engine::resolve::settle::Settlement;
+use evalrs_metrics::gate::GateStatus;
+use evalrs_metrics::results::Summary;
+use evalrs_model::outcome::ActionTally;
+
+/// Those of the graders and of the target.
+pub(super) fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
+    settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
+}
+
+/// Unfinished work comes first: a gate over part of the grades has not decided.
+pub(super) fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
+    if settled.interrupted {
+        return ExitStatus::Interrupted;
+    }
+    let pending = all_tallies(settled).any(|tally| tally.pending > 0);
+    let in_vain = !settled.in_vain.is_empty();
+    if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
+        return ExitStatus::Incomplete;
+    }
+    let failed = all_tallies(settled).any(|tally| tally.failed > 0);
+    let errors = summary.metrics.0.iter().any(|(_, metric)| metric.errors > 0);
+    match summary.gate.status {
+        // Nothing else would say that a suite without a gate was not judged.
+        None if failed || errors || settled.replayed_failures > 0 => ExitStatus::Incomplete,
+        None | Some(GateStatus::Passed) => ExitStatus::Success,
+        Some(GateStatus::Failed) => ExitStatus::GateFailed,
+        Some(GateStatus::Undecided) => ExitStatus::Incomplete,
+    }
+}
+
+pub(super) fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
+    for warning in settled.warnings.iter().take(10) {
+        writeln!(err, "warning: {warning}")?;
+    }
+    if settled.warnings.len() > 10 {
+        writeln!(err, "warning: {} more, see run.json", settled.warnings.len() - 10)?;
+    }
+    if let Some(message) = settled.in_vain.first() {
+        let judgments = count(settled.in_vain.len(), "judgment");
+        writeln!(
+            err,
+            "error: {judgments} could not be refreshed, so the cached ones stay: {message}"
+        )?;
+    }
+    if let Some(error) = &settled.write_error {
+        writeln!(
+            err,
+            "error: {error}; calls were stopped, because results that cannot be stored would be paid for again"
+        )?;
+    }
+    if settled.replayed_failures > 0 {
+        let errors = count(settled.replayed_failures, "cached error");
+        writeln!(err, "{errors}; `--retry-errors` retries them")?;
+    }
+    for stopped in &settled.stopped {
+        writeln!(err, "{}", sanitize(stopped))?;
+    }
+    if settled.out_of_budget {
+        writeln!(
+            err,
+            "stopped: the budget is used up; a rerun with a larger budget makes the remaining calls"
+        )?;
+    }
+    if settled.interrupted {
+        writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
+    }
+    Ok(())
+}
