@@ -160,7 +160,7 @@ pub enum Command {
     /// Compare judges with human labels
     #[cfg(not(feature = "harness"))]
     Calibrate(CalibrateSuiteArgs),
-    /// Start a suite
+    /// Start a suite, empty or over your data
     ///
     /// evalrs writes a suite that runs at once, and overwrites nothing.
     Init(InitArgs),

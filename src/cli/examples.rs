@@ -149,6 +149,8 @@ evalrs cache path suite.yaml",
         "init",
         "# Start with a suite of three samples
 evalrs init my-suite
+# Start from Claude Code sessions, messages or a CSV of answers
+evalrs init my-suite --from answers.csv
 # Start with a rubric, labelled samples and a CI job
 evalrs init my-suite --rubric
 # Start with a grader of your own
@@ -159,7 +161,9 @@ evalrs init my-suite --grader python",
         "# Convert a promptfoo configuration
 evalrs import promptfooconfig.yaml -o evals
 # Convert a folder of Inspect logs
-evalrs import logs -o evals --from inspect",
+evalrs import logs -o evals --from inspect
+# Read sessions of Claude Code where they are, as `init --from` does
+evalrs import sessions -o evals --from claude-code",
     ),
     (
         "completions",

@@ -10,6 +10,19 @@ pub struct InitArgs {
     /// Folder to write; it may be missing
     #[arg(value_name = "DIR", default_value = ".")]
     pub dir: String,
+    /// Start from your data: sessions, messages or answers
+    ///
+    /// PATH is a folder of Claude Code sessions, a file or folder of OpenAI messages, or a table of answers (CSV, TSV, JSON or
+    /// JSON Lines). The suite reads the data where they are. Nothing is copied.
+    #[cfg(feature = "import")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["grader", "rubric", "skill"])]
+    pub from: Option<String>,
+    /// Name the column of a field; may be repeated
+    ///
+    /// For example `--field output=answer`. evalrs finds columns of common names by itself.
+    #[cfg(feature = "import")]
+    #[arg(long = "field", value_name = "NAME=COLUMN", requires = "from", value_parser = named_column)]
+    pub fields: Vec<(String, String)>,
     /// Add a grader of your own in this language
     #[arg(long, value_enum, value_name = "LANGUAGE")]
     pub grader: Option<StarterLanguage>,
@@ -23,6 +36,15 @@ pub struct InitArgs {
     /// It goes to `.claude/skills` and `.agents/skills`, and teaches an agent to use evalrs.
     #[arg(long, conflicts_with_all = ["grader", "rubric"])]
     pub skill: bool,
+}
+
+/// A field of rows and the column that it is in.
+#[cfg(feature = "import")]
+fn named_column(text: &str) -> Result<(String, String), String> {
+    let named =
+        text.split_once('=').filter(|(name, column)| !name.is_empty() && !column.is_empty());
+    let named = named.ok_or_else(|| "expected NAME=COLUMN, such as `output=answer`".to_owned())?;
+    Ok((named.0.to_owned(), named.1.to_owned()))
 }
 
 /// `evalrs completions`.

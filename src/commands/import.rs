@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::import_files::RootedFiles;
+use serde_json::{Map, Value, json};
+
+use super::import_files::{RootedFiles, check_is_there};
+use super::starter::{self, StartedSuite};
 use crate::cli::ImportSourceArgs;
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_base::text::sanitize;
-use evalrs_import::imported::{ImportError, ImportedFile};
-use evalrs_import::report::{NO_SUITE, SourceReport};
+use evalrs_import::imported::{ImportedFile, ImportedSource};
+use evalrs_import::report::{NO_SUITE, REPORT, SourceReport};
 use evalrs_import::source::ImportSource;
+use evalrs_import::starter::STARTERS;
 use evalrs_import::{IMPORTERS, Importer, folder, importer, recognized};
-use evalrs_system::{FileBytes, MISSING, System};
+use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
@@ -21,12 +25,7 @@ pub(crate) fn import(
     let files = RootedFiles::new(&args.source, args.root.as_deref(), console.system);
     check_is_there(&args.source, &files, console.system)?;
     check_folder(args, console.system)?;
-    let source = ImportSource::new(args.source.as_str(), &files);
-    let importer = chosen(args, &source)?;
-    let imported = (importer.import)(&source).map_err(error)?;
-    let mut secrets = source.into_secrets();
-    let mut report = SourceReport::new(importer.kind, &args.source, &args.output, &imported);
-    let written = folder::files(imported, &mut secrets, &mut report);
+    let ImportPlan { report, files: written } = plan(args, &files, console.system)?;
     check_links(args, &written, console.system)?;
     for file in written {
         let path = join(&args.output, &file.path);
@@ -44,26 +43,6 @@ pub(crate) fn import(
             .try_for_each(|line| writeln!(console.out, "{}", sanitize(line)))?;
     }
     Ok(if report.has_suites() { ExitStatus::Success } else { ExitStatus::UserError })
-}
-
-fn error(error: ImportError) -> Error {
-    match error {
-        ImportError::Diagnostics(diagnostics) => Error::Diagnostics(diagnostics),
-        ImportError::Unreadable { message, hint } => Error::plain(message, hint),
-    }
-}
-
-fn check_is_there(source: &str, files: &RootedFiles<'_>, system: &dyn System) -> Result<(), Error> {
-    let reason = match system.read(source) {
-        FileBytes::Bytes(_) | FileBytes::Folder => match files.check(source) {
-            Ok(()) => return Ok(()),
-            Err(reason) => reason,
-        },
-        FileBytes::Missing => MISSING.to_owned(),
-        FileBytes::Unreadable(reason) => reason,
-    };
-    let hint = "name a file or folder that another tool wrote: `evalrs import SOURCE -o DIR`";
-    Err(Error::plain(format!("cannot read `{source}`: {reason}"), hint))
 }
 
 fn check_folder(args: &ImportSourceArgs, system: &dyn System) -> Result<(), Error> {
@@ -96,20 +75,76 @@ fn check_links(
     Ok(())
 }
 
-/// The importer that `--from` names, or that recognizes the source.
-fn chosen(args: &ImportSourceArgs, source: &ImportSource<'_>) -> Result<&'static Importer, Error> {
-    match &args.from {
-        Some(kind) => importer(kind)
-            .ok_or_else(|| Error::plain(format!("unknown kind of source `{kind}`"), kinds())),
-        None => recognized(source).ok_or_else(|| {
-            let message = format!("cannot recognize `{}`", args.source);
-            Error::plain(message, format!("name its kind with `--from KIND`; {}", kinds()))
-        }),
+/// What is written, and the account of it.
+struct ImportPlan {
+    report: SourceReport,
+    files: Vec<ImportedFile>,
+}
+
+/// By the importer that `--from` names, or that recognizes the source, else as a suite to start from.
+fn plan(
+    args: &ImportSourceArgs,
+    files: &RootedFiles<'_>,
+    system: &dyn System,
+) -> Result<ImportPlan, Error> {
+    let source = ImportSource::new(args.source.as_str(), files);
+    let is_starter = |kind: &String| STARTERS.iter().any(|(name, _)| name == kind);
+    let importer = match &args.from {
+        Some(kind) if is_starter(kind) => None,
+        Some(kind) => {
+            let unknown = || Error::plain(format!("unknown kind of source `{kind}`"), kinds());
+            Some(importer(kind).ok_or_else(unknown)?)
+        }
+        None => recognized(&source),
+    };
+    match importer {
+        Some(importer) => imported(importer, args, source),
+        None => over_data(args, files, system),
     }
 }
 
+fn imported(
+    importer: &Importer,
+    args: &ImportSourceArgs,
+    source: ImportSource<'_>,
+) -> Result<ImportPlan, Error> {
+    let imported = (importer.import)(&source).map_err(starter::error)?;
+    let mut secrets = source.into_secrets();
+    let mut report = SourceReport::new(importer.kind, &args.source, &args.output, &imported);
+    let files = folder::files(imported, &mut secrets, &mut report);
+    Ok(ImportPlan { report, files })
+}
+
+/// The suite that `evalrs init --from` writes.
+fn over_data(
+    args: &ImportSourceArgs,
+    files: &RootedFiles<'_>,
+    system: &dyn System,
+) -> Result<ImportPlan, Error> {
+    let started = starter::started(&args.source, files, &args.output, &[], system)?;
+    let started =
+        started.filter(|it| args.from.as_deref().is_none_or(|kind| kind == it.suite.kind));
+    let Some(StartedSuite { suite, text, samples, notes }) = started else {
+        let message = format!("cannot recognize `{}`", args.source);
+        let hint = match &args.from {
+            Some(kind) => format!("it is not of the kind `{kind}`; {}", kinds()),
+            None => format!("name its kind with `--from KIND`; {}", kinds()),
+        };
+        return Err(Error::plain(message, hint));
+    };
+    let graders: Map<String, Value> =
+        suite.graders().map(|name| (name.to_owned(), Value::Null)).collect();
+    let mut account = ImportedSource { notes, referenced: samples, ..ImportedSource::default() };
+    account.count_all("samples", samples);
+    account.add_suite("suite", json!({"graders": graders}), Vec::new());
+    let report = SourceReport::new(suite.kind, &args.source, &args.output, &account);
+    let of = |path: &str, text: String| ImportedFile { path: path.to_owned(), text };
+    let files = vec![of("suite.yaml", text), of(REPORT, report.markdown())];
+    Ok(ImportPlan { report, files })
+}
+
 fn kinds() -> String {
-    let kinds =
-        IMPORTERS.iter().map(|importer| format!("`{}` ({})", importer.kind, importer.reads));
+    let kinds = IMPORTERS.iter().map(|importer| (importer.kind, importer.reads)).chain(STARTERS);
+    let kinds = kinds.map(|(kind, reads)| format!("`{kind}` ({reads})"));
     format!("kinds are {}", kinds.collect::<Vec<_>>().join(", "))
 }

@@ -4,14 +4,16 @@
 //! dataset, which is then committed.
 
 use std::cell::Cell;
+use std::io::Read;
 
 use serde_json::{Map, Value};
 
 use evalrs_base::file_path::{folder_of, non_empty};
 use evalrs_import::database::{self, DatabaseRows};
 use evalrs_import::source::SourceFiles;
-use evalrs_system::{FileBytes, System, is_stream};
+use evalrs_system::{FileBytes, MISSING, System, is_stream};
 use evalrs_use_cases::context::whole;
+use evalrs_use_cases::error::Error;
 
 /// The most bytes of all files together.
 const MAX_BYTES: usize = 2 * 1024 * 1024 * 1024;
@@ -76,6 +78,14 @@ impl SourceFiles for RootedFiles<'_> {
         read
     }
 
+    fn beginning(&self, path: &str, most: usize) -> Result<Vec<u8>, String> {
+        self.check(path)?;
+        let mut bytes = Vec::new();
+        let file = self.system.open(path).map_err(|error| error.to_string())?;
+        file.take(most as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
     fn list(&self, folder: &str) -> Option<Vec<String>> {
         self.check(folder).ok()?;
         self.system.list(non_empty(folder))
@@ -95,8 +105,26 @@ impl SourceFiles for RootedFiles<'_> {
     }
 }
 
+/// Refuses a source that is not there, or that may not be read.
+pub(super) fn check_is_there(
+    source: &str,
+    files: &RootedFiles<'_>,
+    system: &dyn System,
+) -> Result<(), Error> {
+    let reason = match system.read(source) {
+        FileBytes::Bytes(_) | FileBytes::Folder => match files.check(source) {
+            Ok(()) => return Ok(()),
+            Err(reason) => reason,
+        },
+        FileBytes::Missing => MISSING.to_owned(),
+        FileBytes::Unreadable(reason) => reason,
+    };
+    let hint = "name a file or folder that is there";
+    Err(Error::plain(format!("cannot read `{source}`: {reason}"), hint))
+}
+
 /// The nearest folder upwards that is a git repository, else the source's own.
-fn root_of(source: &str, system: &dyn System) -> String {
+pub(super) fn root_of(source: &str, system: &dyn System) -> String {
     let absolute = whole(source, system);
     let own = match system.list(&absolute) {
         Some(_) => absolute,
@@ -112,7 +140,8 @@ fn root_of(source: &str, system: &dyn System) -> String {
     own
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
+/// Whether an absolute path is a folder, or below it.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

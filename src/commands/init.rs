@@ -1,4 +1,5 @@
-//! `evalrs init`: writes a small suite to start from, with a grader of one's own on request, or the skill file for agents.
+//! `evalrs init`: writes a small suite to start from, or one over data of the user, with a grader of one's own on request, or
+//! the skill file for agents.
 //! Overwrites nothing.
 //!
 //! What it writes stands in the folder `init` beside this file, and tests run it.
@@ -6,8 +7,11 @@
 use crate::cli::{InitArgs, StarterLanguage};
 use evalrs_base::file_path::join;
 use evalrs_base::text::enumerated;
-use evalrs_system::FileBytes;
+#[cfg(feature = "import")]
+use evalrs_base::text::sanitize;
+use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
 const DATASET: &str = include_str!("init/dataset.jsonl");
@@ -28,6 +32,10 @@ const BESIDE: [(&str, &str); 3] = [
     (".gitattributes", include_str!("init/gitattributes")),
     ("evals.yml", include_str!("init/evals.yml")),
 ];
+
+/// The files of every starter.
+const SUITE: &str = "suite.yaml";
+const SETTINGS: &str = "evalrs.toml";
 
 /// What the grader is called in the suite's template.
 const NAME: &str = "GRADER";
@@ -50,26 +58,23 @@ struct StarterFile {
 /// Writes the files, unless one of them is there.
 pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let grader = args.grader.map(grader);
-    let files = match (args.skill, args.rubric) {
-        (true, _) => skill(&args.dir),
-        (_, true) => judged(&args.dir),
-        _ => files(&args.dir, grader.as_ref()),
+    let over_data = data_suite(args, console.system)?;
+    let mut files = match &over_data {
+        Some(suite) => vec![plain(&args.dir, SUITE, suite.text.as_str())],
+        None if args.skill => skill(&args.dir),
+        None if args.rubric => judged(&args.dir),
+        None => files(&args.dir, grader.as_ref()),
+    };
+    check_free(args, &files, console.system)?;
+    if !args.skill {
+        files.extend(workspace(&args.dir, console.system)?);
+    }
+    let beside = match &over_data {
+        _ if args.rubric => &BESIDE[..],
+        Some(_) => &BESIDE[..1],
+        None => &[],
     };
     let is_there = |path: &str| console.system.read(path) != FileBytes::Missing;
-    let there = files.iter().filter(|file| is_there(&file.path));
-    let there: Vec<String> = there.map(|file| format!("`{}`", file.path)).collect();
-    if !there.is_empty() {
-        let hint = if args.skill {
-            "to get those of this version, remove them and rerun `evalrs init --skill`"
-        } else {
-            "name another folder: `evalrs init DIR`"
-        };
-        let exist = if there.len() == 1 { "exists" } else { "exist" };
-        let there = enumerated(&there, "and");
-        let message = format!("{there} already {exist}; nothing was written");
-        return Err(Error::plain(message, hint));
-    }
-    let beside = if args.rubric { &BESIDE[..] } else { &[] };
     for (name, text) in beside {
         let path = join(&args.dir, name);
         if is_there(&path) {
@@ -84,22 +89,76 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
         console.system.write(&path, &mut |to| to.write_all(text.as_bytes()))?;
         writeln!(console.out, "wrote {path}")?;
     }
-    for StarterFile { path, text, is_executable } in &files {
+    // The suite is the last: an interrupted `init` leaves none.
+    for StarterFile { path, text, is_executable } in files.iter().rev() {
         console.system.write(path, &mut |to| to.write_all(text.as_bytes()))?;
         if *is_executable {
             console.system.make_executable(path)?;
         }
-        writeln!(console.out, "wrote {path}")?;
+    }
+    for file in &files {
+        writeln!(console.out, "wrote {}", file.path)?;
+    }
+    if let Some(suite) = &over_data {
+        writeln!(console.out, "\n{}", suite.notes)?;
     }
     if !args.skill {
-        say_next(args, grader.as_ref(), console)?;
+        say_next(args, grader.as_ref(), over_data.is_some(), console)?;
     }
     Ok(ExitStatus::Success)
+}
+
+fn check_free(args: &InitArgs, files: &[StarterFile], system: &dyn System) -> Result<(), Error> {
+    let there = files.iter().filter(|file| system.read(&file.path) != FileBytes::Missing);
+    let there: Vec<String> = there.map(|file| format!("`{}`", file.path)).collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let hint = if args.skill {
+        "to get those of this version, remove them and rerun `evalrs init --skill`"
+    } else {
+        "name another folder: `evalrs init DIR`"
+    };
+    let exist = if there.len() == 1 { "exists" } else { "exist" };
+    let there = enumerated(&there, "and");
+    let message = format!("{there} already {exist}; nothing was written");
+    Err(Error::plain(message, hint))
+}
+
+/// The settings of a workspace, unless the folder is in one.
+fn workspace(dir: &str, system: &dyn System) -> Result<Option<StarterFile>, Error> {
+    let root = SuiteContext::find(&join(dir, SUITE), None, system)?.root;
+    let is_there = system.read(&join(&root, SETTINGS)) != FileBytes::Missing;
+    Ok((!is_there).then(|| plain(dir, SETTINGS, include_str!("init/evalrs.toml"))))
+}
+
+/// A suite over data of the user.
+struct DataSuite {
+    text: String,
+    /// What a person has to know of it.
+    notes: String,
+}
+
+/// The suite over the data that `--from` names.
+#[cfg(feature = "import")]
+fn data_suite(args: &InitArgs, system: &dyn System) -> Result<Option<DataSuite>, Error> {
+    let Some(source) = &args.from else { return Ok(None) };
+    let started = super::starter::over_data(source, &args.dir, &args.fields, system)?;
+    let first = format!("{} in {source}", started.suite.samples(started.samples));
+    let notes: Vec<String> =
+        std::iter::once(first).chain(started.notes).map(|note| sanitize(&note)).collect();
+    Ok(Some(DataSuite { text: started.text, notes: notes.join("\n  ") }))
+}
+
+#[cfg(not(feature = "import"))]
+fn data_suite(_: &InitArgs, _: &dyn System) -> Result<Option<DataSuite>, Error> {
+    Ok(None)
 }
 
 fn say_next(
     args: &InitArgs,
     grader: Option<&StarterGrader>,
+    is_over_data: bool,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     writeln!(console.out, "\nnext:")?;
@@ -121,7 +180,11 @@ fn say_next(
         writeln!(console.out, "  evalrs watch suite.yaml          # and edit rubric.txt")?;
         return writeln!(console.out, "  evalrs cache export suite.yaml   # and commit the file");
     }
-    writeln!(console.out, "  evalrs run suite.yaml")
+    writeln!(console.out, "  evalrs run suite.yaml")?;
+    if is_over_data {
+        writeln!(console.out, "  evalrs watch suite.yaml   # and fill in the rubric")?;
+    }
+    Ok(())
 }
 
 /// The lines that are not comments, each two columns to the right.
@@ -141,7 +204,7 @@ fn skill(dir: &str) -> Vec<StarterFile> {
 /// The files of a suite with a judge.
 fn judged(dir: &str) -> Vec<StarterFile> {
     vec![
-        plain(dir, "suite.yaml", include_str!("init/rubric.yaml")),
+        plain(dir, SUITE, include_str!("init/rubric.yaml")),
         plain(dir, "rubric.txt", include_str!("init/rubric.txt")),
         plain(dir, "dataset.jsonl", LABELLED),
     ]
@@ -159,10 +222,10 @@ fn grader(language: StarterLanguage) -> StarterGrader {
 
 fn files(dir: &str, grader: Option<&StarterGrader>) -> Vec<StarterFile> {
     let Some(&StarterGrader { file, text, is_executable }) = grader else {
-        return vec![plain(dir, "suite.yaml", CONTAINS), plain(dir, "dataset.jsonl", DATASET)];
+        return vec![plain(dir, SUITE, CONTAINS), plain(dir, "dataset.jsonl", DATASET)];
     };
     vec![
-        plain(dir, "suite.yaml", PROGRAM.replace(NAME, file)),
+        plain(dir, SUITE, PROGRAM.replace(NAME, file)),
         // The same rows are records for `evalrs grade`, in the words of its protocol.
         plain(dir, "dataset.jsonl", DATASET.replace(FIELDS[0], FIELDS[1])),
         StarterFile { is_executable, ..plain(dir, file, text) },

@@ -16,6 +16,8 @@ pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
+#[cfg(feature = "import")]
+mod starter;
 pub(crate) mod mcp;
 pub(crate) mod strip_types;
 pub(crate) mod validate;

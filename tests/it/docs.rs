@@ -121,6 +121,7 @@ fn space() -> Space {
         ("bot.af", "{}"),
         ("questions.jsonl", row),
         ("shop.txt", "You look things up."),
+        ("judge.py", "print('{\"score\": 1}')\n"),
         ("polite.md", "Is {submission} polite?"),
         ("agent.py", "print('hello')\n"),
         ("prompts/greeting.txt", "hello"),

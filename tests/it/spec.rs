@@ -28,8 +28,8 @@ documents! {
     agree assertions bounds cache calibration command_judges compare conditions cost datasets diff
     diff_labels explain functions grade history holdout ids import_logs import_runs imports inline
     label_commands label_gates labels metrics narrowing panels plan programs recorded_votes
-    recordings replies report_page reports rollup rubric_lints run similarity targets targets_functions verdicts
-    views winners
+    recordings replies report_page reports rollup rubric_lints run similarity starters targets
+    targets_functions verdicts views winners
 }
 
 fn folder() -> PathBuf {

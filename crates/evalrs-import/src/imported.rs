@@ -51,6 +51,8 @@ pub struct ImportedSource {
     pub not_mapped: Vec<NotMapped>,
     /// What a person has to know to read the verdicts right, in whole sentences.
     pub notes: Vec<String>,
+    /// How many rows the suites read where these were before.
+    pub referenced: usize,
 }
 
 /// A suite and its rows. In the folder it is `NAME.yaml`, its rows `NAME.dataset.jsonl`; those of the only suite, which is called
@@ -116,12 +118,12 @@ impl ImportedSource {
     }
 
     /// Counts several parts that mapped.
-    pub(crate) fn count_all(&mut self, part: &'static str, number: usize) {
+    pub fn count_all(&mut self, part: &'static str, number: usize) {
         *self.mapped.entry(part).or_default() += number;
     }
 
     /// Adds the suite in `file`, without `.yaml`, and its rows.
-    pub(crate) fn add_suite(&mut self, file: &str, suite: Value, rows: Vec<Value>) {
+    pub fn add_suite(&mut self, file: &str, suite: Value, rows: Vec<Value>) {
         self.suites.push(ImportedSuite { file: file.to_owned(), suite, rows });
     }
 

@@ -11,6 +11,8 @@
 //! - [`folder`] names the files that are written, and takes out of them every live key that `secrets` finds. [`report`] is the
 //!   account that is written beside them.
 //! - [`database`] reads the one kind of source that is no text.
+//! - [`starter`] makes a suite to start from over data that no tool made for an evaluation: sessions, messages, tables. It names the
+//!   data and copies nothing.
 //!
 //! Nothing is guessed: what has no exact counterpart is left out and named. Nothing here opens or writes a file, but for a
 //! database: what a source names is asked for through [`source::SourceFiles`]. No importer knows of a store, a judge or a run.
@@ -34,6 +36,7 @@ mod reading;
 pub mod report;
 pub(crate) mod secrets;
 pub mod source;
+pub mod starter;
 mod traces;
 
 use imported::{ImportError, ImportedSource};

@@ -13,7 +13,7 @@ use evalrs_eval::dataset::split::split;
 use evalrs_model::spec::DatasetFormat;
 
 /// The name of the report.
-pub(crate) const REPORT: &str = "IMPORT.md";
+pub const REPORT: &str = "IMPORT.md";
 
 /// The message if no suite can be run.
 pub const NO_SUITE: &str = "no suite was made: no part of it can run";
@@ -160,7 +160,7 @@ impl SourceReport {
 fn suites(imported: &ImportedSource) -> Vec<ReportedSuite> {
     let reported = imported.suites.iter().map(|suite| ReportedSuite {
         file: format!("{}.yaml", suite.file),
-        rows: suite.rows.len() + copied_rows(&suite.suite, imported),
+        rows: suite.rows.len() + copied_rows(&suite.suite, imported) + imported.referenced,
         // What was recorded and what people said stand in the rows.
         outputs: 0,
         labels: 0,

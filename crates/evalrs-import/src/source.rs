@@ -17,6 +17,12 @@ pub(super) const HEAD: usize = 64 * 1024;
 pub trait SourceFiles {
     /// Reads a file.
     fn read(&self, path: &str) -> FileBytes;
+    /// The first bytes of a file, at most so many.
+    fn beginning(&self, path: &str, most: usize) -> Result<Vec<u8>, String> {
+        let mut bytes = self.read(path).into_bytes()?;
+        bytes.truncate(most);
+        Ok(bytes)
+    }
     /// The names in a folder, sorted; none if it is not a folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// The rows that `query` has of a database of SQLite, by the names of their columns; or why there are none. Each `?` in it
@@ -62,6 +68,11 @@ impl<'a> ImportSource<'a> {
     /// The bytes of a file, or why there are none. Live keys in it are not noticed: texts are read by [`Self::text`].
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
         self.files.read(path).into_bytes()
+    }
+
+    /// The first bytes of a file, at most so many. Live keys in them are not noticed.
+    pub(crate) fn beginning(&self, path: &str, most: usize) -> Result<Vec<u8>, String> {
+        self.files.beginning(path, most)
     }
 
     /// Whether a file begins as `is_own` says.

@@ -276,7 +276,7 @@ pub(super) fn csv() -> Vec<Case> {
         bad("csv too many cells", "input,output\na,b\nc, with a comma,d\ne,f\n"),
         bad("csv row wrong after line breaks", "input,output\n\"a\n\nb\",c\n\"d\",e,f\n"),
         bad("csv duplicate columns", "input,output,note, output\na,b,c,d\n"),
-        bad("csv with semicolons", "input;output\na;b\n"),
+        bad("csv with bars", "input|output\na|b\n"),
         bad("csv with tabs", "input\toutput\na\tb\n"),
         bad(
             "csv bad JSON in rubric_vars",

@@ -1,9 +1,10 @@
 //! The tutorials as a reader follows them: their commands run in the order of the page, in a clone and an empty home.
 //!
-//! - Blocks of `console` show what a terminal of 80 columns shows. The shell keeps its folder and exit code.
+//! - Blocks of `console` show what a terminal of 80 columns shows, or the beginning of it above `…`. The shell keeps its
+//!   folder and exit code.
 //! - A block after a line that ends with "`NAME`:" is written to that file.
 //! - `evalrs watch` stays open. The code in a sentence that begins with *Press* is its keys, and a
-//!   block of `text` its screen, or the beginning of it above `…`.
+//!   block of `text` its screen.
 //!
 //! `UPDATE_SPECS=1` writes what commands print, and screens show, into the page. Ids of runs and times may differ.
 
@@ -19,7 +20,7 @@ use crate::terminal::{Terminal, key};
 const SCREEN: (u16, u16) = (24, 80);
 /// The same for what commands print, as a reader scrolls.
 const PRINTED: (u16, u16) = (200, SCREEN.1);
-/// The last line of a block that shows the beginning of a screen.
+/// The last line of what shows a beginning.
 const MORE: &str = "…";
 /// How long a screen must stay the same.
 const SETTLED: Duration = Duration::from_millis(400);
@@ -145,7 +146,7 @@ impl Learner {
                     *saves += usize::from(text.starts_with("git restore "));
                 }
                 let printed = self.printed(text);
-                self.compare(step.line + 1, text, shown, &printed);
+                self.compare(step.line + 1, text, shown, &beginning(shown, printed));
             }
             PageAction::Write { path, text } => {
                 let path = self.folder().join(path);
@@ -201,6 +202,13 @@ impl Learner {
         }
     }
 
+    /// A line for the page: the one that it has, if they differ in ids and times alone.
+    fn kept(&self, line: &str, shown: &[String]) -> String {
+        let is_same = |one: &&String| masked(one, &self.space) == masked(line, &self.space);
+        let home = self.space.path("home").display().to_string();
+        shown.iter().find(is_same).cloned().unwrap_or_else(|| line.replace(&home, "~"))
+    }
+
     /// Compares what the page shows below a line with what there is, and keeps that for the page.
     fn compare(&mut self, below: usize, what: &str, shown: &[String], found: &str) {
         let [expected, printed] =
@@ -212,9 +220,8 @@ impl Learner {
         let place = format!("{}:{below}: {what}", self.name);
         self.differ.push(format!("{place}\n{}", changes(&expected, &printed)));
         let start = below.strict_add_signed(self.longer);
-        let folder = self.space.path("home").display().to_string();
         let found: Vec<String> =
-            found.replace(&folder, "~").lines().map(|line| line.trim_end().to_owned()).collect();
+            found.lines().map(|line| self.kept(line.trim_end(), shown)).collect();
         self.longer += found.len().cast_signed() - shown.len().cast_signed();
         self.page.splice(start..start + shown.len(), found);
     }
@@ -226,12 +233,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// As much of a screen as the page shows.
-fn beginning(shown: &[String], screen: String) -> String {
+/// As much of a text as the page shows.
+fn beginning(shown: &[String], text: String) -> String {
     if shown.last().is_none_or(|last| last != MORE) {
-        return screen;
+        return text;
     }
-    let rows = screen.lines().take(shown.len() - 1);
+    let rows = text.lines().take(shown.len() - 1);
     lines(rows.chain([MORE]))
 }
 

@@ -24,12 +24,16 @@ struct CellDialect {
 
 impl CellDialect {
     /// That of a file. In one with tabs, quotes are characters like others unless all of them are used as in CSV: some
-    /// write such files without ever quoting.
+    /// write such files without ever quoting. Spreadsheets write semicolons where a comma is the decimal sign.
     fn of(text: &str, format: DatasetFormat) -> Self {
         let quoted = Self { separator: b'\t', has_quotes: true };
+        let header = || text.lines().find(|line| !line.is_empty()).unwrap_or_default();
         match format {
             DatasetFormat::Tsv => Self { has_quotes: !has_slip(text, quoted), ..quoted },
-            _ => Self { separator: b',', has_quotes: true },
+            _ if header().contains(';') && !header().contains(',') => {
+                Self { separator: b';', ..quoted }
+            }
+            _ => Self { separator: b',', ..quoted },
         }
     }
 
@@ -40,7 +44,11 @@ impl CellDialect {
     }
 
     fn separators(self) -> &'static str {
-        if self.separator == b'\t' { "tabs" } else { "commas" }
+        match self.separator {
+            b'\t' => "tabs",
+            b';' => "semicolons",
+            _ => "commas",
+        }
     }
 }
 
@@ -118,8 +126,8 @@ pub fn column_names(text: &str, format: DatasetFormat) -> Vec<String> {
 pub fn short_row(text: &str, start: RecordStart) -> Option<String> {
     let columns = column_names(text, DatasetFormat::Csv).len();
     let rest = text.get(start.offset..)?;
-    let mut reader =
-        csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(rest.as_bytes());
+    let dialect = CellDialect::of(text, DatasetFormat::Csv);
+    let mut reader = dialect.reader().has_headers(false).from_reader(rest.as_bytes());
     let cells = reader.records().next()?.ok()?.len();
     let plural = if cells == 1 { "" } else { "s" };
     (cells < columns)
@@ -165,8 +173,7 @@ fn check_headers(
         Place::in_line(path, line + 1, first, from..from + name.len())
     };
     if let [only] = headers
-        && let Some(separator) =
-            [',', ';', '\t', '|'].into_iter().find(|other| only.contains(*other))
+        && let Some(separator) = [',', '\t', '|'].into_iter().find(|other| only.contains(*other))
     {
         let commas = dialect.separators();
         let message = format!("the header has one column: its names are not separated by {commas}");
@@ -378,6 +385,9 @@ mod tests {
             let rows = rows("d.tsv", text, DatasetFormat::Tsv).expect("good");
             assert_eq!(rows.iter().map(|row| row.text.as_ref()).collect::<Vec<_>>(), [expected]);
         }
+        let semicolons = "\n\"id\";input\n1;\"a; b, c\"\n";
+        let read = rows("d.csv", semicolons, DatasetFormat::Csv).expect("good");
+        assert_eq!(read[0].text, r#"{"id":"1","input":"a; b, c"}"#);
         let problems = rows("d.csv", "id\tinput\n1\tx\n", DatasetFormat::Csv).unwrap_err();
         assert_eq!(
             problems[0].hint.as_deref(),

@@ -44,7 +44,7 @@ struct ToolCalled {
     names: Option<Vec<String>>,
     /// Arguments that a call must have to count; it may have more.
     args: Map<String, Value>,
-    /// Arguments whose text a Python pattern must match somewhere for a call to count.
+    /// Argument → a Python pattern that must match somewhere in it for a call to count.
     patterns: BTreeMap<String, String>,
     /// The least number of calls; 1, or 0 if `max` is 0.
     min: Option<usize>,

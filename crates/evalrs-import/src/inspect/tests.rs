@@ -59,7 +59,7 @@ fn samples_are_rows_and_scorers_are_graders() {
     let results = json!([{"name": "match", "scorer": "match", "params": {"location": "any"}, "metrics": {"accuracy": {"value": 0.5}}},
         {"name": "own", "scorer": "my/own"}, {"name": "stars", "scorer": "stars"}]);
     let text = log(&samples, results).to_string();
-    let ImportedSource { suites, files, mapped, not_mapped, notes } =
+    let ImportedSource { suites, files, mapped, not_mapped, notes, referenced: _ } =
         imported("l.json", &text).unwrap();
     let [suite] = suites.as_slice() else { panic!("{suites:?}") };
     let row = json!({"id": "a", "trial": 1, "model": "openai/gpt", "input": "q", "ground_truth": "yes", "output": "attachment://1",
