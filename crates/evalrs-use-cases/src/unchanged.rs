@@ -58,6 +58,8 @@ struct Manifest {
     inputs: Vec<TracedAnswer>,
     /// The state of each segment of the store.
     store: Vec<(String, FileState)>,
+    /// The notes of what is in use.
+    notes: Option<Vec<String>>,
     /// The last run.
     record: String,
     /// What it would have printed if it had been the second one, and the id that the text has.
@@ -88,6 +90,7 @@ pub(super) struct RepeatableRun {
     /// The folder of records, and that of the store.
     home: String,
     segments: String,
+    uses: String,
     day: String,
     store: Vec<(String, FileState)>,
     surroundings: SuiteContext,
@@ -119,12 +122,14 @@ impl RepeatableRun {
             format!("{asked}{:?}{}", variables.collect::<Vec<_>>(), env!("EVALRS_BUILD"));
         let name = blake3::hash(asked.as_bytes()).to_hex();
         let segments = join(&surroundings.cache_dir, "v1/seg");
+        let uses = join(&surroundings.cache_dir, "v1/use");
         Some(Self {
             question: blake3::hash(question.as_bytes()).to_hex().to_string(),
             path: join(&home, &format!("index/{}.json", &name[..32])),
             store: segment_states(system, &segments)?,
             home,
             segments,
+            uses,
             day: system.now().strftime("%Y%m%d").to_string(),
             surroundings,
         })
@@ -159,7 +164,8 @@ impl RepeatableRun {
         let is_same = manifest.format == FORMAT
             && manifest.question == self.question
             && manifest.day == self.day
-            && manifest.store == self.store;
+            && manifest.store == self.store
+            && manifest.notes == system.list(&self.uses);
         (is_same && manifest.inputs.iter().all(|input| input.holds(system))).then_some(manifest)
     }
 
@@ -217,6 +223,7 @@ impl RepeatableRun {
             day: self.day.clone(),
             inputs,
             store,
+            notes: system.list(&self.uses),
             record: printed.id.clone(),
             printed,
         };
