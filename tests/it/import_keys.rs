@@ -100,7 +100,7 @@ fn links_lead_neither_reads_nor_writes_out_of_their_folder() {
     assert_eq!(space.read("victim.txt"), "kept");
     insta::assert_snapshot!(said.join(""), @r"
     error: cannot read `in/link.yaml`: a link leads it to `SPACE/hidden/c.yaml`, outside `SPACE/in`; `--root DIR` allows more
-      help: name a file or folder that another tool wrote: `evalrs import SOURCE -o DIR`
+      help: name a file or folder that is there
     error: `out/suite.yaml` is a link; nothing was written
       help: an import does not write outside its folder: remove the link, or name another folder
     ");

@@ -161,21 +161,21 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
     --- stdout
     --- stderr
     error: cannot read `gone.yaml`: no such file
-      help: name a file or folder that another tool wrote: `evalrs import SOURCE -o DIR`
+      help: name a file or folder that is there
 
     $ evalrs import other.txt -o out
     exit: 2
     --- stdout
     --- stderr
     error: cannot recognize `other.txt`
-      help: name its kind with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
+      help: name its kind with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database), `claude-code` (a session of Claude Code, or a folder of them), `openai-messages` (chat messages of the OpenAI API, in a file or a folder of them), `answers` (answers in CSV, TSV, JSON or JSON Lines, one per row)
 
     $ evalrs import c.yaml -o out --from nonsense
     exit: 2
     --- stdout
     --- stderr
     error: unknown kind of source `nonsense`
-      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
+      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database), `claude-code` (a session of Claude Code, or a folder of them), `openai-messages` (chat messages of the OpenAI API, in a file or a folder of them), `answers` (answers in CSV, TSV, JSON or JSON Lines, one per row)
 
     $ evalrs import c.yaml -o full
     exit: 2

@@ -16,7 +16,7 @@ const SUITE: &str = "\
 name: bot
 dataset: data
 graders:
-  short: {kind: tool, function: length, max: 40}
+  short: {kind: tool, function: length, config: {max: 40}}
   kind: {kind: rubric, prompt_path: kind.md, model: judge-1}
 gate: {metric_key: short, metric: accuracy, op: gte, value: 0.5}
 ";
@@ -126,7 +126,7 @@ fn whatever_changes_is_read_again() {
         }),
         ("the suite", |space| space.write("suite.yaml", SUITE.replace("40", "10"))),
         ("the rubric", |space| space.write("kind.md", "Is {submission} curt?\n")),
-        ("the workspace", |space| space.write("evalrs.toml", "max_calls = 9\n")),
+        ("the workspace", |space| space.write("evalrs.toml", "[run]\nmax_calls = 9\n")),
         ("variables", |space| space.write(".env", "A=1\n")),
         ("labels", |space| space.write("suite.labels.jsonl", "{\"id\":\"a\",\"label\":1}\n")),
         ("committed judgments", |space| space.write("cache/bot.judgments.jsonl", "")),

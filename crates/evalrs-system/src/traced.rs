@@ -66,15 +66,17 @@ impl TracedAnswer {
 /// The system below, and what it was asked.
 pub struct TracedSystem<'a> {
     below: &'a dyn System,
-    trace: RefCell<Trace>,
+    trace: RefCell<AskedFiles>,
 }
 
 #[derive(Default)]
-struct Trace {
+struct AskedFiles {
     answers: BTreeSet<TracedAnswer>,
     /// What this process has written: that is no input.
     written: BTreeSet<String>,
-    /// Whether something was asked that cannot be asked again, or may have changed unseen.
+    /// What was written a moment ago: it may be written again without another time of change.
+    unsettled: BTreeSet<String>,
+    /// Whether something was asked that cannot be asked again.
     is_incomplete: bool,
 }
 
@@ -87,11 +89,10 @@ impl<'a> TracedSystem<'a> {
     /// What was asked of paths that `is_input`, and its answers. None if a later process could not see whether they hold.
     pub fn answers(&self, is_input: impl Fn(&str) -> bool) -> Option<Vec<TracedAnswer>> {
         let trace = self.trace.borrow();
-        let asked = trace
-            .answers
-            .iter()
-            .filter(|answer| !trace.written.contains(answer.path()) && is_input(answer.path()));
-        (!trace.is_incomplete).then(|| asked.cloned().collect())
+        let counts = |path: &str| !trace.written.contains(path) && is_input(path);
+        let is_complete = !trace.is_incomplete && !trace.unsettled.iter().any(|path| counts(path));
+        let asked = trace.answers.iter().filter(|answer| counts(answer.path()));
+        is_complete.then(|| asked.cloned().collect())
     }
 
     fn note(&self, answer: TracedAnswer) {
@@ -107,8 +108,7 @@ impl<'a> TracedSystem<'a> {
         let Some(state) = self.below.state(path) else { return self.give_up() };
         let is_settled = state.is_settled(now);
         let mut trace = self.trace.borrow_mut();
-        // What was written a moment ago may be written again without another time of change.
-        trace.is_incomplete |= !is_settled && !trace.written.contains(path);
+        trace.unsettled.extend((!is_settled).then(|| path.to_owned()));
         trace.answers.insert(TracedAnswer::File(path.to_owned(), state));
     }
 

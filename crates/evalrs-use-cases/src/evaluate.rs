@@ -75,7 +75,7 @@ pub fn evaluate(
     let run = if watched.is_none() { RepeatableRun::of(args, console) } else { None };
     let Some(run) = run else {
         return evaluate_all(
-            &EvaluateCommand { args, watched, used: &Cell::default(), notes: None },
+            &CommandToRun { args, watched, used: &Cell::default(), notes: None },
             console,
         );
     };
@@ -87,7 +87,7 @@ pub fn evaluate(
     let notes = RepeatNotes::default();
     let mut err = KeptMessages { below: &mut *console.err, kept: Vec::new(), notes: &notes };
     let mut inner = Console { system: &traced, out: &mut *console.out, err: &mut err, ..*console };
-    let command = EvaluateCommand { args, watched, used: &Cell::default(), notes: Some(&notes) };
+    let command = CommandToRun { args, watched, used: &Cell::default(), notes: Some(&notes) };
     let ended = evaluate_all(&command, &mut inner);
     let err = String::from_utf8_lossy(&err.kept).into_owned();
     if let Some(printed) = notes.printed.take().filter(|_| ended.is_ok()) {
@@ -103,10 +103,10 @@ pub fn evaluate_within(
     used: &Cell<SpentLimits>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    evaluate_all(&EvaluateCommand { args, watched, used, notes: None }, console)
+    evaluate_all(&CommandToRun { args, watched, used, notes: None }, console)
 }
 
-struct EvaluateCommand<'a> {
+struct CommandToRun<'a> {
     args: &'a EvaluateArgs,
     watched: Option<&'a EvaluationFollower>,
     /// What is used of its limits.
@@ -116,7 +116,7 @@ struct EvaluateCommand<'a> {
 }
 
 fn evaluate_all(
-    command: &EvaluateCommand<'_>,
+    command: &CommandToRun<'_>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let args = command.args;
@@ -148,7 +148,7 @@ fn evaluate_all(
 }
 
 struct RunCommand<'a> {
-    of: &'a EvaluateCommand<'a>,
+    of: &'a CommandToRun<'a>,
     suites: &'a [String],
     rollup: Option<&'a RollupFile>,
 }
@@ -160,7 +160,7 @@ fn run_all(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
-    let EvaluateCommand { args, watched, used, notes } = *command.of;
+    let CommandToRun { args, watched, used, notes } = *command.of;
     let mut done = CommandProgress { used: used.get(), ..CommandProgress::default() };
     let last = loaded.len().saturating_sub(1);
     for (at, ((surroundings, mut session), suite)) in

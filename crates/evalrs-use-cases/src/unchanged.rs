@@ -60,8 +60,9 @@ struct Manifest {
     store: Vec<(String, FileState)>,
     /// The notes of what is in use.
     notes: Option<Vec<String>>,
-    /// The last run.
+    /// The last run, and the state of its results.
     record: String,
+    results: FileState,
     /// What it would have printed if it had been the second one, and the id that the text has.
     printed: PrintedRun,
 }
@@ -153,8 +154,10 @@ impl RepeatableRun {
         console.out.write_all(out.as_bytes())?;
         console.out.flush()?;
         remove_records(&facts.suite, &[], &self.surroundings, console)?;
-        let manifest = Manifest { record: facts.id, ..manifest };
-        self.write(&manifest, system);
+        // Another name is a change of the file, too.
+        if let Some(results) = self.results_of(&facts.id, system) {
+            self.write(&Manifest { record: facts.id, results, ..manifest }, system);
+        }
         Ok(Some(ExitStatus::of_run(facts.exit_code)))
     }
 
@@ -184,8 +187,8 @@ impl RepeatableRun {
         let Some(facts) = read_json::<RunFacts>(system, &join(&last, "run.json")) else {
             return Ok(None);
         };
-        let Some(origin) = &facts.results else { return Ok(None) };
-        let is_intact = record::results_stamp(system, &last).as_ref() == Some(&origin.file);
+        let is_intact =
+            self.results_of(&manifest.record, system).as_ref() == Some(&manifest.results);
         let has_all = is_intact
             && FILES.iter().all(|name| {
                 let from = join(&last, name);
@@ -211,7 +214,11 @@ impl RepeatableRun {
     /// Keeps what is to be known for the next run, if it can be known.
     pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
         let is_input = |path: &str| !path.starts_with(&self.home);
-        let (Some(inputs), Some(store)) = (traced.answers(is_input), self.own_store(system)) else {
+        let (Some(inputs), Some(store), Some(results)) = (
+            traced.answers(is_input),
+            self.own_store(system),
+            self.results_of(&printed.id, system),
+        ) else {
             return;
         };
         if printed.out.len() + printed.err.len() > MAX_TEXT {
@@ -225,9 +232,15 @@ impl RepeatableRun {
             store,
             notes: system.list(&self.uses),
             record: printed.id.clone(),
+            results,
             printed,
         };
         self.write(&manifest, system);
+    }
+
+    /// The state of the results of a run.
+    fn results_of(&self, id: &str, system: &dyn System) -> Option<FileState> {
+        system.state(&join(&join(&record::runs_of(&self.home), id), RESULTS))
     }
 
     /// It is only a matter of time if it cannot be written.

@@ -165,7 +165,7 @@ fn declared_metrics_tell_how_they_moved_and_their_edits_ask_nothing() {
     assert_eq!((&half["kind"], &half["since_start"]), (&json!("max"), &json!(null)));
     let space = session.leave();
     let saves = space.run(&["diff", "latest@0", "latest@1"]).stdout();
-    assert!(saves.contains("half    mean  1.000 → 0.500  -0.500"), "{saves}");
+    assert!(saves.contains("half    mean  1.000 → 0.500         -0.500\n"), "{saves}");
     let redefined = space.run(&["diff", "latest@1", "latest@2"]).stdout();
-    assert!(redefined.contains("half: the suite says something else of it now;"), "{redefined}");
+    assert!(redefined.contains("half: its definition changed:"), "{redefined}");
 }

@@ -128,25 +128,24 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
     let shown = ran.stdout().replace(&id, "SESSION");
     let time = regex::Regex::new(r"\d{4}-\d\d-\d\dT[\d:]+Z|\d{4}-\d\d-\d\d [\d:]+( UTC)?").unwrap();
     insta::assert_snapshot!(time.replace_all(&shown, "TIME"), @r#"
-    diff  support
+    diff  support: 2 broken
 
-    old  SESSION@0  TIME  passed; quality avg_score >= 0.75: 1.000
-    new  SESSION@1  TIME  failed; quality avg_score >= 0.75: 0.500; afte…
+    old  SESSION@0  TIME  passed
+      quality avg_score >= 0.75: 1.000
+    new  SESSION@1  TIME  failed, after an edit of rubric.txt
+      quality avg_score >= 0.75: 0.500
 
-    quality.prompt  "Is it polite? {submission}" → "Is it terse? {submission}"
-
-    score    n      old → new  difference ± stderr     95 % interval  detects
-    quality  4  1.000 → 0.500       -0.500 ± 0.289  -0.667 to +0.206        -
-    95 % intervals: Bayesian
-
-    passes        old → new  fixed  broken      p
-    quality  100.0% → 50.0%      0       2  0.500
-
-    2 verdicts moved: 2 broken
-    broken    s1  quality  1.000 → 0.000
+    2 verdicts moved
+            sample  grader
+    broken  s1      quality
       new: Is it terse? answer 1.
-    broken    s3  quality  1.000 → 0.000
+    broken  s3      quality
       new: Is it terse? answer 3.
+
+    quality.prompt: "Is it polite? {submission}" → "Is it terse? {submission}"
+
+    grader   n       pass rate  change [95 %]  broken
+    quality  4  100.0% → 50.0%          -50.0       2
     "#);
     assert_eq!(ran.code(), 0);
 }
