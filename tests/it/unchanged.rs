@@ -179,6 +179,22 @@ fn another_command_line_or_environment_is_another_run() {
 }
 
 #[test]
+fn a_suite_over_a_record_is_always_read() {
+    let judge = judge();
+    let space = repeatable(&judge);
+    let record = space.latest();
+    let rows = format!("dataset: .evalrs/runs/{}/rows", record.file_name().unwrap().display());
+    space.write("suite.yaml", SUITE.replace("dataset: data", &rows));
+    fs::create_dir(record.join("rows")).unwrap();
+    fs::write(record.join("rows/a.json"), ROW).unwrap();
+    age(&space.path("."));
+    for _ in 0..3 {
+        let ran = run(&space, &judge, &[]);
+        assert!(!is_repeated(&ran) && ran.code() == 0, "{}", ran.shown());
+    }
+}
+
+#[test]
 fn a_row_that_was_written_a_moment_ago_is_read_again() {
     let judge = judge();
     let space = space();

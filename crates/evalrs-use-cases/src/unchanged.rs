@@ -213,7 +213,8 @@ impl RepeatableRun {
 
     /// Keeps what is to be known for the next run, if it can be known.
     pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
-        let is_input = |path: &str| !path.starts_with(&self.home);
+        let records = format!("{}/", self.home);
+        let is_input = |path: &str| !path.starts_with(&records);
         let (Some(inputs), Some(store), Some(results)) = (
             traced.answers(is_input),
             self.own_store(system),
@@ -286,7 +287,13 @@ pub(super) fn can_be_repeated(settled: &Settlement, session: &Session) -> bool {
         && all_tallies(settled).all(|tally| tally.pending + tally.failed == 0);
     let says_the_same = settled.asked.is_empty() || settled.warnings.is_empty();
     let is_recorded = settled.conversations.is_none() && session.starts().is_empty();
-    is_whole && says_the_same && is_recorded && session.suite().is_some_and(is_of_files)
+    // What is read from the folder of records is not told from what every run reads there.
+    let reads_records = session.paths().iter().any(|path| path.contains(".evalrs/"));
+    is_whole
+        && says_the_same
+        && is_recorded
+        && !reads_records
+        && session.suite().is_some_and(is_of_files)
 }
 
 /// Whether the results of a suite depend on files and outcomes alone: not on earlier runs, and nothing counts who looks.
