@@ -15,7 +15,7 @@ function lessText({ grader, before, now, mean }) {
   return `${grader} agrees less with people, ${percent(before.accuracy)} → ${percent(now.accuracy)}, though its score is higher, ${mean.map((one) => decimal(one)).join(' → ')}`
 }
 
-/** What got worse by the last run, a sentence each: who agrees less with people, then what slides. */
+/** What got worse by the last run, a sentence each: who agrees less with people, then downward trends. */
 function slideTexts(history) {
   const last = history.runs.at(-1)
   const less = (last?.agree_less ?? []).map(lessText)
@@ -23,7 +23,7 @@ function slideTexts(history) {
 }
 
 function slides(history) {
-  return (history.slides ?? []).map((slide) => `${slide.grader} slides: ${decimal(slide.before)} → ${decimal(slide.now)} (p ${slide.p_value < 0.001 ? '< 0.001' : `= ${slide.p_value.toFixed(3)}`})`)
+  return (history.slides ?? []).map((slide) => `${slide.grader} has a downward trend: ${decimal(slide.before)} → ${decimal(slide.now)} (p ${slide.p_value < 0.001 ? '< 0.001' : `= ${slide.p_value.toFixed(3)}`})`)
 }
 
 /** A line for each grader. Its place is reserved before the history is here. */
