@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests touch the files of the user")]
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -72,6 +73,12 @@ fn printed(ran: &Ran) -> String {
     shown.lines().filter(|line| !line.contains("evalrs_")).collect::<Vec<_>>().join("\n")
 }
 
+/// Adds a space to a file of the last record.
+fn edit_in_place(space: &Space, name: &str) {
+    let mut file = File::options().append(true).open(space.latest().join(name)).unwrap();
+    file.write_all(b" ").unwrap();
+}
+
 /// A space in which the last run can be repeated.
 fn repeatable(judge: &Judge) -> Space {
     let space = space();
@@ -117,7 +124,7 @@ fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
 #[test]
 fn whatever_changes_is_read_again() {
     let judge = judge();
-    let edits: [(&str, fn(&Space)); 14] = [
+    let edits: [(&str, fn(&Space)); 16] = [
         ("a row", |space| space.write("data/a.json", ROW.replace("Good", "Bad "))),
         ("a new row", |space| space.write("data/b.json", ROW.replace("\"a\"", "\"b\""))),
         ("a row that goes", |space| {
@@ -142,6 +149,8 @@ fn whatever_changes_is_read_again() {
             fs::remove_file(&path).unwrap();
             fs::write(path, "{}\n").unwrap();
         }),
+        ("the summary in the record", |space| edit_in_place(space, "summary.json")),
+        ("the facts in the record", |space| edit_in_place(space, "run.json")),
         ("another run of the suite", |space| {
             assert_eq!(space.run(&["run", "suite.yaml", "--grader", "short"]).code(), 0);
         }),

@@ -28,6 +28,9 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long a process may be silent before nobody waits for it any more.
 const MAX_SILENCE: Duration = Duration::from_secs(30);
 
+/// After this long nobody comes back, where locks do not show who has ended.
+const ABANDONED: Duration = Duration::from_hours(1);
+
 /// A folder that changed less than this ago may have changed again without another time of change.
 const RECENT: Duration = Duration::from_secs(2);
 
@@ -44,6 +47,8 @@ const EXTENSION: &str = "claims";
 pub(crate) struct Claims {
     folder: PathBuf,
     own: OwnClaims,
+    /// What this process has in flight.
+    held: KeySet,
     others: BTreeMap<String, OtherClaims>,
     /// When the folder had changed last, when it was listed.
     changed: Option<SystemTime>,
@@ -94,6 +99,7 @@ impl Claims {
             self.look();
             let rivals = self.rivals(key);
             if rivals.is_empty() {
+                self.held.insert(key);
                 return true;
             }
             // Of those that claim it at the same moment, the first by name tries again.
@@ -107,8 +113,9 @@ impl Claims {
 
     /// Releases calls that are not in flight any more.
     pub(crate) fn release(&mut self, keys: &[ActionKey]) {
-        if matches!(self.own, OwnClaims::Some(_)) && !keys.is_empty() {
-            let lines: String = keys.iter().map(|key| format!("-{key}\n")).collect();
+        let held = keys.iter().filter(|key| self.held.remove(key));
+        let lines: String = held.map(|key| format!("-{key}\n")).collect();
+        if !lines.is_empty() {
             self.write(&lines);
         }
     }
@@ -154,7 +161,7 @@ impl Claims {
 
     fn is_live(&mut self, name: &str) -> bool {
         let Some(other) = self.others.get_mut(name) else { return false };
-        if other.has_ended() {
+        if other.has_ended() || other.seen.elapsed() > ABANDONED {
             self.bury(name);
             return false;
         }
@@ -261,7 +268,9 @@ impl OtherClaims {
     fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let changed = file.metadata()?.modified()?;
-        Ok(Self { file, end: 0, claimed: KeySet::default(), changed, seen: Instant::now() })
+        let now = Instant::now();
+        let seen = changed.elapsed().ok().and_then(|since| now.checked_sub(since)).unwrap_or(now);
+        Ok(Self { file, end: 0, claimed: KeySet::default(), changed, seen })
     }
 
     /// Reads the lines that were added since, and adds what they release to `released`.

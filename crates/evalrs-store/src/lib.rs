@@ -42,6 +42,7 @@ pub use layered::LayeredStore;
 pub use line::entry_line::EntryLine;
 pub use memory::MemoryStore;
 pub use outcome_store::{CallClaim, OutcomeStore};
+pub use segment::files::process_mark;
 pub use segment::store::{SegmentStore, Totals};
 pub use sweep::packing::pack_many;
 pub use sweep::survey::SweptEntries;

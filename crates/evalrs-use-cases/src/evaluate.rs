@@ -240,10 +240,7 @@ fn run_one(
         begin_record(session, surroundings, &id, console.system)?;
     }
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
-    let is_progress = |is| notes.into_iter().for_each(|notes| notes.is_progress.set(is));
-    is_progress(true);
     let mut settled = settle_here(one, session, &settings, console)?;
-    is_progress(false);
     done.used.add(&settled);
     if args.only_targets {
         return only_targets(&settled, console);
@@ -421,8 +418,10 @@ fn settle_here(
     settings: &Settings,
     console: &mut Console<'_>,
 ) -> Result<Settlement, Error> {
-    let SuiteRun { args, watched, surroundings, .. } = *one;
+    let SuiteRun { args, watched, surroundings, notes, .. } = *one;
     let store = surroundings.store(console)?;
+    let is_progress = |is| notes.into_iter().for_each(|notes| notes.is_progress.set(is));
+    is_progress(true);
     let mut followed = watched.map(|watched| watched.progress.borrow_mut());
     let mut grades = watched.map(|watched| watched.grades.borrow_mut());
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
@@ -443,7 +442,9 @@ fn settle_here(
         },
         stop: watched.map(|watched| Box::pin(watched.stop.notified()) as Pin<Box<_>>),
     };
-    settle_session(session, store, settings, by)
+    let settled = settle_session(session, store, settings, by);
+    is_progress(false);
+    settled
 }
 
 /// The report of a run that grades nothing.

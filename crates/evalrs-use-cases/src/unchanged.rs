@@ -25,11 +25,12 @@ use evalrs_engine::session::Session;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_model::spec::Suite;
 use evalrs_report::{Audience, ReportedRun};
+use evalrs_store::process_mark;
 use evalrs_store::record::read::{RESULTS, open, read_json};
 use evalrs_store::record::reference::base_of;
 use evalrs_store::record::{self, RunFacts};
 use evalrs_system::traced::{TracedAnswer, TracedSystem};
-use evalrs_system::{FileState, System};
+use evalrs_system::{FileBytes, FileState, System};
 
 /// The version of the file.
 const FORMAT: u32 = 1;
@@ -37,8 +38,8 @@ const FORMAT: u32 = 1;
 /// A larger report is made again: reading it takes as long.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The files of a record, `run.json` apart.
-const FILES: [&str; 4] = ["header.json", RESULTS, "summary.json", "replicates.json"];
+/// The files of a record that a later one has copies of.
+const COPIED: [&str; 3] = ["header.json", "summary.json", "replicates.json"];
 
 /// Variables that differ from terminal to terminal. evalrs reads none of them.
 const OF_TERMINALS: [&str; 9] =
@@ -60,9 +61,9 @@ struct Manifest {
     store: Vec<(String, FileState)>,
     /// The notes of what is in use.
     notes: Option<Vec<String>>,
-    /// The last run, and the state of its results.
+    /// The last run, and the state of the files of its record.
     record: String,
-    results: FileState,
+    files: Vec<FileState>,
     /// What it would have printed if it had been the second one, and the id that the text has.
     printed: PrintedRun,
 }
@@ -90,7 +91,7 @@ pub(super) struct RepeatableRun {
     path: String,
     /// The folder of records, and that of the store.
     home: String,
-    segments: String,
+    store_folder: String,
     uses: String,
     day: String,
     store: Vec<(String, FileState)>,
@@ -121,16 +122,16 @@ impl RepeatableRun {
             environment.iter().filter(|(name, _)| !OF_TERMINALS.contains(&name.as_str()));
         let question =
             format!("{asked}{:?}{}", variables.collect::<Vec<_>>(), env!("EVALRS_BUILD"));
-        let name = blake3::hash(asked.as_bytes()).to_hex();
-        let segments = join(&surroundings.cache_dir, "v1/seg");
-        let uses = join(&surroundings.cache_dir, "v1/use");
+        // One file a suite: the last command line is the one that is known.
+        let name = blake3::hash(system.absolute(suite).as_bytes()).to_hex();
+        let store = join(&surroundings.cache_dir, "v1");
         Some(Self {
             question: blake3::hash(question.as_bytes()).to_hex().to_string(),
             path: join(&home, &format!("index/{}.json", &name[..32])),
-            store: segment_states(system, &segments)?,
+            store: store_states(system, &store)?,
             home,
-            segments,
-            uses,
+            uses: join(&store, "use"),
+            store_folder: store,
             day: system.now().strftime("%Y%m%d").to_string(),
             surroundings,
         })
@@ -141,7 +142,7 @@ impl RepeatableRun {
         let system = console.system;
         let begun = system.elapsed();
         let Some(manifest) = self.unchanged(system) else { return Ok(None) };
-        let Some(facts) = self.write_record(&manifest, system)? else { return Ok(None) };
+        let Some(facts) = self.write_record(&manifest, system) else { return Ok(None) };
         let seconds = system.elapsed().saturating_sub(begun).as_secs_f64();
         let PrintedRun { id, out, err } = &manifest.printed;
         let out = out.replace(id, &facts.id);
@@ -154,9 +155,9 @@ impl RepeatableRun {
         console.out.write_all(out.as_bytes())?;
         console.out.flush()?;
         remove_records(&facts.suite, &[], &self.surroundings, console)?;
-        // Another name is a change of the file, too.
-        if let Some(results) = self.results_of(&facts.id, system) {
-            self.write(&Manifest { record: facts.id, results, ..manifest }, system);
+        // Another name of the results is a change of that file, too.
+        if let Some(files) = self.files_of(&facts.id, system) {
+            self.write(&Manifest { record: facts.id, files, ..manifest }, system);
         }
         Ok(Some(ExitStatus::of_run(facts.exit_code)))
     }
@@ -172,54 +173,62 @@ impl RepeatableRun {
         (is_same && manifest.inputs.iter().all(|input| input.holds(system))).then_some(manifest)
     }
 
-    /// Writes the record of a run like the last one. None where that is not the last run of the suite any more, or somebody
-    /// has written to its results.
-    fn write_record(
-        &self,
-        manifest: &Manifest,
-        system: &dyn System,
-    ) -> Result<Option<RunFacts>, Error> {
+    /// Writes the record of a run like the last one. None where it cannot be written, where that is not the last run of the
+    /// suite any more, or where somebody has written to its files: then a whole run says so.
+    fn write_record(&self, manifest: &Manifest, system: &dyn System) -> Option<RunFacts> {
+        let last = self.folder_of(&manifest.record);
+        let facts: RunFacts = read_json(system, &join(&last, "run.json"))?;
+        let is_intact = self.files_of(&manifest.record, system)? == manifest.files;
         let started = system.now();
         let id = record::run_id(started, record::last_id(system, &self.home).as_deref());
-        let runs = record::runs_of(&self.home);
-        let last = join(&runs, &manifest.record);
-        let folder = join(&runs, &id);
-        let Some(facts) = read_json::<RunFacts>(system, &join(&last, "run.json")) else {
-            return Ok(None);
-        };
-        let is_intact =
-            self.results_of(&manifest.record, system).as_ref() == Some(&manifest.results);
-        let has_all = is_intact
-            && FILES.iter().all(|name| {
-                let from = join(&last, name);
-                system.stamp(&from).is_none() || system.link(&from, &join(&folder, name))
-            });
-        let base = open(system, &folder, &id).and_then(|past| base_of(system, &self.home, &past));
-        if !has_all || base.is_none_or(|base| base.id != manifest.record) {
-            let _ = system.remove_folder(&folder);
-            return Ok(None);
-        }
         let facts = facts.repeated(RunFacts {
-            id,
+            id: id.clone(),
             started: started.to_string(),
             finished: system.now().to_string(),
             moved: Some(RunMoves::none(&manifest.record)),
             ..RunFacts::default()
         });
-        record::write_facts(system, &folder, &facts)?;
+        let written = is_intact.then(|| self.write_files(manifest, &facts, system));
+        if written.and_then(Result::ok) == Some(true) {
+            return Some(facts);
+        }
+        let _ = system.remove_folder(&self.folder_of(&id));
+        None
+    }
+
+    /// False where the last run is not the one to compare with.
+    fn write_files(
+        &self,
+        manifest: &Manifest,
+        facts: &RunFacts,
+        system: &dyn System,
+    ) -> std::io::Result<bool> {
+        let last = self.folder_of(&manifest.record);
+        let folder = self.folder_of(&facts.id);
+        for name in COPIED {
+            if let FileBytes::Bytes(bytes) = system.read(&join(&last, name)) {
+                system.write(&join(&folder, name), &mut |file| file.write_all(&bytes))?;
+            }
+        }
+        let past = open(system, &folder, &facts.id);
+        let base = past.and_then(|past| base_of(system, &self.home, &past));
+        if base.is_none_or(|base| base.id != manifest.record)
+            || !system.link(&join(&last, RESULTS), &join(&folder, RESULTS))
+        {
+            return Ok(false);
+        }
+        record::write_facts(system, &folder, facts)?;
         record::set_latest(system, &self.home, &facts.id)?;
-        Ok(Some(facts))
+        Ok(true)
     }
 
     /// Keeps what is to be known for the next run, if it can be known.
     pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
         let records = format!("{}/", self.home);
         let is_input = |path: &str| !path.starts_with(&records);
-        let (Some(inputs), Some(store), Some(results)) = (
-            traced.answers(is_input),
-            self.own_store(system),
-            self.results_of(&printed.id, system),
-        ) else {
+        let (Some(inputs), Some(store), Some(files)) =
+            (traced.answers(is_input), self.own_store(system), self.files_of(&printed.id, system))
+        else {
             return;
         };
         if printed.out.len() + printed.err.len() > MAX_TEXT {
@@ -233,15 +242,21 @@ impl RepeatableRun {
             store,
             notes: system.list(&self.uses),
             record: printed.id.clone(),
-            results,
+            files,
             printed,
         };
         self.write(&manifest, system);
     }
 
-    /// The state of the results of a run.
-    fn results_of(&self, id: &str, system: &dyn System) -> Option<FileState> {
-        system.state(&join(&join(&record::runs_of(&self.home), id), RESULTS))
+    fn folder_of(&self, id: &str) -> String {
+        join(&record::runs_of(&self.home), id)
+    }
+
+    /// The states of the files of a record.
+    fn files_of(&self, id: &str, system: &dyn System) -> Option<Vec<FileState>> {
+        let folder = self.folder_of(id);
+        let names = COPIED.into_iter().chain([RESULTS, "run.json"]);
+        names.map(|name| system.state(&join(&folder, name))).collect()
     }
 
     /// It is only a matter of time if it cannot be written.
@@ -251,11 +266,12 @@ impl RepeatableRun {
 
     /// The state of the store, if only this process has written to it since it was looked at.
     fn own_store(&self, system: &dyn System) -> Option<Vec<(String, FileState)>> {
-        let now = segment_states(system, &self.segments)?;
-        let own = format!("-{}-", std::process::id());
-        let others: Vec<&(String, FileState)> =
-            now.iter().filter(|(name, _)| !name.contains(&own)).collect();
-        (others == self.store.iter().collect::<Vec<_>>()).then_some(now)
+        let now = store_states(system, &self.store_folder)?;
+        let is_own = |(name, _): &&(String, FileState)| {
+            name.contains(process_mark()) && !self.store.iter().any(|(other, _)| other == name)
+        };
+        let others = now.iter().filter(|segment| !is_own(segment));
+        others.eq(&self.store).then_some(now)
     }
 }
 
@@ -270,11 +286,15 @@ fn asked(args: &EvaluateArgs, console: &Console<'_>) -> String {
     format!("{:?}", (suites, select, store, limits, labels, failures, flags, shown, folder))
 }
 
-/// The segments of a store with their states; none where the system knows too little of files.
-fn segment_states(system: &dyn System, folder: &str) -> Option<Vec<(String, FileState)>> {
-    let names = system.list(folder).unwrap_or_default();
-    let segments = names.into_iter().filter(|name| name.ends_with(".jsonl"));
-    segments.map(|name| Some((name.clone(), system.state(&join(folder, &name))?))).collect()
+/// The segments of a store and the folders of its large bodies, with their states; none where the system knows too little of
+/// files.
+fn store_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
+    let names = |folder: &str| system.list(&join(store, folder)).unwrap_or_default();
+    let segments = names("seg").into_iter().filter(|name| name.ends_with(".jsonl"));
+    let segments = segments.map(|name| join("seg", &name));
+    let blobs = names("blob").into_iter().map(|name| join("blob", &name));
+    let all = segments.chain(blobs);
+    all.map(|name| Some((name.clone(), system.state(&join(store, &name))?))).collect()
 }
 
 /// Whether a run after this one, of which nothing has changed, would find all outcomes in the store and say the same.

@@ -219,6 +219,10 @@ impl<'a> Live<'a> {
                     resolver.list.wait_for(resolver.session, key);
                     continue;
                 }
+                // Another process is making it: that is new enough, too.
+                if resolver.shared.is_waiting_for(key) {
+                    continue;
+                }
                 if !resolver.admission.queues.promote(0, &|waiting| waiting.key == key) {
                     let held = resolver.world.store.get_many(&[key]).pop().flatten();
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
@@ -289,7 +293,7 @@ impl<'a> Live<'a> {
 
     /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
     pub async fn wait(&mut self) {
-        let Self { resolver, preflights, repeated, .. } = self;
+        let Self { resolver, preflights, repeated, is_paused, .. } = self;
         tokio::select! {
             biased;
             Some((read, result)) = preflights.next() => {
@@ -297,7 +301,7 @@ impl<'a> Live<'a> {
             }
             Some(difference) = repeated.next(resolver.session) => self.news.extend(difference),
             event = resolver.in_flight.next() => resolver.take(event),
-            () = resolver.shared.due() => {}
+            () = resolver.shared.due(), if !*is_paused => {}
         }
     }
 

@@ -39,8 +39,13 @@ impl SharedCalls {
         }
     }
 
+    pub(crate) fn is_waiting_for(&self, key: ActionKey) -> bool {
+        self.waiting.iter().any(|waiting| waiting.key == key)
+    }
+
     /// Nothing waits for them any more.
     pub(crate) fn take_all(&mut self) -> Vec<WaitingAction> {
+        self.looked_up = KeySet::default();
         std::mem::take(&mut self.waiting)
     }
 
@@ -90,7 +95,8 @@ impl Resolver<'_> {
             return false;
         }
         let wanted = free.len();
-        let chunks = free.iter().map(|waiting| waiting.cell.chunk).collect();
+        let chunks = free.iter().flat_map(|waiting| self.list.chunks_of(waiting.key));
+        let chunks = chunks.copied().collect();
         self.list.look_up_again(free);
         self.bring_in(&ScannedPlans::Of(chunks));
         self.show_shared(wanted.saturating_sub(self.list.queue.len()) as u64);

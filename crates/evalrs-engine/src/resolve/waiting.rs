@@ -353,7 +353,9 @@ impl WaitList {
             store.visit_many(&keys, &mut |place, entry| {
                 let waiting = &batch[place];
                 let entry = entry.filter(|_| !self.is_repeated(waiting));
-                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
+                // What is repeated is not what was there before.
+                let new = entry.as_ref().filter(|entry| entry.generation >= waiting.generation);
+                if let Some(outcome) = new.and_then(|entry| usable(entry, waiting)) {
                     self.take_found(waiting, outcome, &mut found);
                 } else {
                     let generation = entry.map_or(0, |held| held.generation.saturating_add(1));

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::entry::StoreError;
@@ -17,11 +18,17 @@ pub(crate) fn segment_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("seg")
 }
 
+/// What all names of files that this process writes have, and no others: numbers of processes come again.
+pub fn process_mark() -> &'static str {
+    static MARK: LazyLock<String> =
+        LazyLock::new(|| format!("-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+    &MARK
+}
+
 /// A name that no other writer has, in the order of time.
 pub(crate) fn process_name() -> String {
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    let process = std::process::id();
-    format!("{millis:011x}-{process}-{:016x}", fastrand::u64(..))
+    format!("{millis:011x}{}{:08x}", process_mark(), fastrand::u32(..))
 }
 
 /// The segments of a folder, in the order of their creation; none if the folder does not exist.

@@ -425,7 +425,11 @@ impl OutcomeStore for SegmentStore {
     }
 
     fn unclaimed(&self, keys: &[ActionKey]) -> Vec<ActionKey> {
-        lock(&self.claims).free(keys)
+        let free = lock(&self.claims).free(keys);
+        if !free.is_empty() {
+            self.reader().refresh();
+        }
+        free
     }
 
     fn others_wrote(&self) -> bool {
