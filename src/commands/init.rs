@@ -151,6 +151,7 @@ fn data_suite(args: &InitArgs, system: &dyn System) -> Result<Option<DataSuite>,
 }
 
 #[cfg(not(feature = "import"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature, data may be wrong")]
 fn data_suite(_: &InitArgs, _: &dyn System) -> Result<Option<DataSuite>, Error> {
     Ok(None)
 }

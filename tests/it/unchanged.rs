@@ -73,6 +73,8 @@ fn printed(ran: &Ran) -> String {
     shown.lines().filter(|line| !line.contains("evalrs_")).collect::<Vec<_>>().join("\n")
 }
 
+type SpaceEdit = fn(&Space);
+
 /// Adds a space to a file of the last record.
 fn edit_in_place(space: &Space, name: &str) {
     let mut file = File::options().append(true).open(space.latest().join(name)).unwrap();
@@ -124,7 +126,7 @@ fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
 #[test]
 fn whatever_changes_is_read_again() {
     let judge = judge();
-    let edits: [(&str, fn(&Space)); 16] = [
+    let edits: [(&str, SpaceEdit); 16] = [
         ("a row", |space| space.write("data/a.json", ROW.replace("Good", "Bad "))),
         ("a new row", |space| space.write("data/b.json", ROW.replace("\"a\"", "\"b\""))),
         ("a row that goes", |space| {

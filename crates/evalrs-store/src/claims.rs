@@ -114,9 +114,9 @@ impl Claims {
     /// Releases calls that are not in flight any more.
     pub(crate) fn release(&mut self, keys: &[ActionKey]) {
         let held = keys.iter().filter(|key| self.held.remove(key));
-        let lines: String = held.map(|key| format!("-{key}\n")).collect();
+        let lines: Vec<String> = held.map(|key| format!("-{key}\n")).collect();
         if !lines.is_empty() {
-            self.write(&lines);
+            self.write(&lines.concat());
         }
     }
 

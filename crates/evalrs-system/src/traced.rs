@@ -263,13 +263,17 @@ impl System for TracedSystem<'_> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests change files behind the back of a trace")]
+
     use super::{TracedAnswer, TracedSystem};
     use crate::System;
     use crate::memory::MemorySystem;
     use crate::os::OsSystem;
 
+    type Question = fn(&dyn System, &str);
+
     /// What was asked of a folder with two files, and that folder.
-    fn asked(ask: fn(&dyn System, &str)) -> (Option<Vec<TracedAnswer>>, tempfile::TempDir) {
+    fn asked(ask: Question) -> (Option<Vec<TracedAnswer>>, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
         for name in ["a", "b"] {
@@ -285,7 +289,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn answers_hold_until_what_they_are_about_changes() {
-        let questions: [(fn(&dyn System, &str), bool); 8] = [
+        let questions: [(Question, bool); 8] = [
             (|system, dir| drop(system.read(&format!("{dir}/a"))), false),
             (|system, dir| drop(system.open(&format!("{dir}/a"))), false),
             (|system, dir| drop(system.stamp(&format!("{dir}/c"))), false),
@@ -310,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_again_has_no_answers() {
-        let gives_up: [fn(&dyn System, &str); 3] = [
+        let gives_up: [Question; 3] = [
             |system, dir| system.read(&format!("{dir}/a")).into_bytes().map(drop).unwrap(),
             |system, _| drop(system.read("/dev/stdin")),
             |system, dir| drop(system.version_of(&format!("{dir}/a"), dir, &system.environment())),

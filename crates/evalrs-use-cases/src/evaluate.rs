@@ -24,9 +24,7 @@ use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
-use super::unchanged::{
-    KeptMessages, PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated, printed_again,
-};
+use super::unchanged::{KeptMessages, PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
 use super::usage::{note_used, pack_store};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
@@ -230,7 +228,7 @@ fn run_one(
     reports: &mut Reports,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    let SuiteRun { args, watched, suite, surroundings, notes } = *one;
+    let SuiteRun { args, watched, suite, surroundings, .. } = *one;
     let against = against(args, surroundings, session, console)?;
     let started = console.system.now();
     let clock = console.system.elapsed();
@@ -293,11 +291,9 @@ fn run_one(
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
     add_report(args, &run, reports, console)?;
-    let is_kept = recorded.is_ok();
     recorded?;
-    if let Some(notes) = notes.filter(|_| is_kept && can_be_repeated(&settled, session)) {
-        notes.printed.replace(Some(printed_again(args, &facts, &run, console)?));
-    }
+    let notes = one.notes.filter(|_| can_be_repeated(&settled, session));
+    notes.map(|notes| notes.print(args, &facts, &run, console)).transpose()?;
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);

@@ -85,6 +85,32 @@ pub(super) struct RepeatNotes {
     pub is_progress: Cell<bool>,
 }
 
+impl RepeatNotes {
+    /// Notes what a run that repeats this one prints.
+    pub(super) fn print(
+        &self,
+        args: &EvaluateArgs,
+        facts: &RunFacts,
+        run: &ReportedRun<'_, '_>,
+        console: &Console<'_>,
+    ) -> std::io::Result<()> {
+        let RunFacts { id, .. } = facts;
+        let moved = Some(RunMoves::none(id));
+        let again = facts.clone().repeated(RunFacts { moved, ..RunFacts::default() });
+        let again = process_facts(&again, Some(0.0), run.facts.report.clone());
+        let mut out = Vec::new();
+        if !args.quiet {
+            let options = args.report_options(console.screen(), false);
+            let mut reports = Reports::new(args.format, options, console.system);
+            reports.add(&ReportedRun { facts: &again, ..*run }, &mut out, console.system)?;
+            reports.finish(&mut out)?;
+        }
+        let out = String::from_utf8_lossy(&out).into_owned();
+        self.printed.replace(Some(PrintedRun { id: id.clone(), out, err: String::new() }));
+        Ok(())
+    }
+}
+
 /// A command line of which the answer may be known.
 pub(super) struct RepeatableRun {
     question: String,
@@ -290,7 +316,7 @@ fn asked(args: &EvaluateArgs, console: &Console<'_>) -> String {
 /// files.
 fn store_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
     let names = |folder: &str| system.list(&join(store, folder)).unwrap_or_default();
-    let segments = names("seg").into_iter().filter(|name| name.ends_with(".jsonl"));
+    let segments = names("seg").into_iter().filter(|name| !name.contains(".idx"));
     let segments = segments.map(|name| join("seg", &name));
     let blobs = names("blob").into_iter().map(|name| join("blob", &name));
     let all = segments.chain(blobs);
@@ -321,28 +347,6 @@ fn is_of_files(suite: &Suite) -> bool {
     let compares = suite.graders.iter().any(|grader| grader.compared_run().is_some());
     let holds_out = suite.labels.as_ref().is_some_and(|labels| labels.holdout.is_some());
     !compares && !holds_out
-}
-
-/// What a run that repeats this one prints.
-pub(super) fn printed_again(
-    args: &EvaluateArgs,
-    facts: &RunFacts,
-    run: &ReportedRun<'_, '_>,
-    console: &Console<'_>,
-) -> std::io::Result<PrintedRun> {
-    let RunFacts { id, .. } = facts;
-    let moved = Some(RunMoves::none(id));
-    let again = facts.clone().repeated(RunFacts { moved, ..RunFacts::default() });
-    let again = process_facts(&again, Some(0.0), run.facts.report.clone());
-    let mut out = Vec::new();
-    if !args.quiet {
-        let options = args.report_options(console.screen(), false);
-        let mut reports = Reports::new(args.format, options, console.system);
-        reports.add(&ReportedRun { facts: &again, ..*run }, &mut out, console.system)?;
-        reports.finish(&mut out)?;
-    }
-    let out = String::from_utf8_lossy(&out).into_owned();
-    Ok(PrintedRun { id: id.clone(), out, err: String::new() })
 }
 
 /// Passes messages on, and keeps those that a repeated run would print too.

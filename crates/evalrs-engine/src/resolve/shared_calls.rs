@@ -55,7 +55,8 @@ impl SharedCalls {
             std::future::pending::<()>().await;
         }
         let since = self.looked_at.map_or(Duration::ZERO, |at| at.elapsed());
-        sleep(BETWEEN_LOOKS.saturating_sub(since)).await;
+        // In a box, because whoever waits for all that happens has it inside.
+        Box::pin(sleep(BETWEEN_LOOKS.saturating_sub(since))).await;
     }
 
     /// Those that no other process has in flight any more, if it is time to look.
