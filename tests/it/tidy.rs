@@ -159,6 +159,7 @@ fn effects_are_opened_only_where_they_belong() {
         "crates/evalrs-system/src/os.rs",
         "crates/evalrs-system/src/disk.rs",
         "crates/evalrs-system/src/file_lock.rs",
+        "crates/evalrs-system/src/traced/tests.rs",
         "crates/evalrs-store/src/",
         "crates/evalrs-exec/src/",
         "crates/evalrs-watch/src/fs_watch",
