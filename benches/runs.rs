@@ -244,7 +244,9 @@ fn measure_rows(count: usize, slow: &str, fast: &str) {
     let folder = folder.path();
     write_rows(folder, count, None);
     write_verdicts(folder, count);
-    let run = |args: &[&str]| measure(evalrs(&["run", "suite.yaml", "--quiet"]).args(args), folder);
+    let run = |args: &[&str]| {
+        measure(evalrs(&["run", "suite.yaml", "--quiet", "--verify"]).args(args), folder)
+    };
 
     write_suite(folder, None);
     let alone = least(|| measure(&mut plain(false), folder));
@@ -255,6 +257,9 @@ fn measure_rows(count: usize, slow: &str, fast: &str) {
     let latency = if count <= 1_000 { "first, 50 ms a judgment" } else { "first, judge at once" };
     told(latency, count, run(&[]), None);
     told("nothing changed", count, least(|| run(&[])), Some(judged));
+    // By the states of files, once a run has noted them.
+    let repeated = || measure(&mut evalrs(&["run", "suite.yaml", "--quiet"]), folder);
+    told("nothing changed, not verified", count, least(repeated), None);
     write_rows(folder, count, Some(count / 2));
     told("one row edited", count, run(&[]), None);
     let id = format!("sample-{:06}", count / 3);
