@@ -306,16 +306,11 @@ impl<'a> Resolver<'a> {
     /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
     /// waits.
     pub(crate) async fn wait(&mut self) {
-        let event = self.next().await;
-        self.take(event);
-    }
-
-    /// Waits for the same, or until calls that others make may have landed.
-    pub(crate) async fn next(&mut self) -> InFlightEvent<WaitingAction> {
         tokio::select! {
             biased;
-            event = self.in_flight.next() => event,
-            () = self.shared.due() => InFlightEvent::Changed,
+            event = self.in_flight.next() => self.take(event),
+            // What others make may have landed.
+            () = self.shared.due() => {}
         }
     }
 

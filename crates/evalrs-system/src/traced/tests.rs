@@ -6,10 +6,10 @@ use crate::System;
 use crate::memory::MemorySystem;
 use crate::os::OsSystem;
 
-type Question = fn(&dyn System, &str);
+type FileQuestion = fn(&dyn System, &str);
 
 /// What was asked of a folder with two files, and that folder.
-fn asked(ask: Question) -> (Option<Vec<TracedAnswer>>, tempfile::TempDir) {
+fn asked(ask: FileQuestion) -> (Option<Vec<TracedAnswer>>, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     for name in ["a", "b"] {
@@ -25,7 +25,7 @@ fn asked(ask: Question) -> (Option<Vec<TracedAnswer>>, tempfile::TempDir) {
 #[cfg(unix)]
 #[test]
 fn answers_hold_until_what_they_are_about_changes() {
-    let questions: [(Question, bool); 8] = [
+    let questions: [(FileQuestion, bool); 8] = [
         (|system, dir| drop(system.read(&format!("{dir}/a"))), false),
         (|system, dir| drop(system.open(&format!("{dir}/a"))), false),
         (|system, dir| drop(system.stamp(&format!("{dir}/c"))), false),
@@ -50,7 +50,7 @@ fn answers_hold_until_what_they_are_about_changes() {
 
 #[test]
 fn what_cannot_be_seen_again_has_no_answers() {
-    let gives_up: [Question; 3] = [
+    let gives_up: [FileQuestion; 3] = [
         |system, dir| system.read(&format!("{dir}/a")).into_bytes().map(drop).unwrap(),
         |system, _| drop(system.read("/dev/stdin")),
         |system, dir| drop(system.version_of(&format!("{dir}/a"), dir, &system.environment())),
