@@ -45,6 +45,7 @@ mod import_keys;
 mod import_sources;
 mod incremental;
 mod keys;
+mod known_chunks;
 mod labels;
 mod letta;
 mod limits;

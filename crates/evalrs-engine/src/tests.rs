@@ -5,6 +5,7 @@
 //! one asks nothing once the edit is reverted.
 
 mod briefs;
+mod known;
 mod reloads;
 mod rows;
 
@@ -18,6 +19,7 @@ use crate::resolve::resolver::Effects;
 use crate::resolve::settings::Settings;
 use crate::resolve::settle::{SettledPlans, settle};
 use crate::session::Session;
+use crate::session::known::ResultPlaces;
 use crate::session::reload::ReloadResult;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_eval::dataset::chunk::Records;
@@ -26,7 +28,8 @@ use evalrs_graph::briefs::briefs;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::{Database, results};
-use evalrs_metrics::results::ResultLine;
+use evalrs_metrics::results::{ResultLine, Summary};
+use evalrs_model::key::KeySet;
 use evalrs_model::outcome::{Outcome, Reply};
 use evalrs_report::digest::ReportDigest;
 use evalrs_store::{MemoryStore, OutcomeStore};
@@ -172,6 +175,24 @@ impl Evaluation {
         (digest, lines)
     }
 
+    /// All that a report is made of.
+    fn reported(&self) -> (Summary, Vec<ResultLine>, String) {
+        let Session { db, root, .. } = &self.session;
+        // The digest first: it is to read what it shows, and no more.
+        let digest = ReportDigest::of_briefs(Box::new(briefs(db, *root, 2)), 2, &|_| true);
+        (results::summary(db, *root), results::lines(db, *root).collect(), format!("{digest:?}"))
+    }
+
+    /// The same files and the same store in another process that knows what this one found.
+    fn again_knowing(self) -> Self {
+        let known = self.session.known_chunks(&[], ResultPlaces::Unknown);
+        let mut again = Self { session: fresh(), plans: SettledPlans::default(), ..self };
+        again.session.db.set_known(known.into_iter().collect());
+        again.load();
+        again.session.trust_known(&KeySet::default());
+        again
+    }
+
     /// The same files and the same store in another process.
     fn again(self) -> Self {
         let mut again = Self { session: fresh(), plans: SettledPlans::default(), ..self };
@@ -224,6 +245,13 @@ fn check(what: &str, edits: &[Edit], expected: &str) {
     assert_eq!(living.asked(), expected, "{what}");
     let mut cold = cold.again();
     assert_eq!(cold.asked(), expected, "{what}, in a fresh session");
+    let knowing = Evaluation::stored();
+    for (path, text) in edits {
+        knowing.system.set(path, text);
+    }
+    let mut knowing = knowing.again_knowing();
+    assert_eq!(knowing.asked(), expected, "{what}, in a fresh session that knows the chunks");
+    assert_eq!(knowing.reported(), cold.reported(), "{what}: what is known is what is found");
     let after = cold.results();
     assert!(after.0 != before.0 || after.1 == before.1, "results are told apart: {what}");
     living.system.set("suite.yaml", SUITE);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::cases::placed;
 use super::inputs::{Chunk, Root};
+use super::known::{self, KnownGrades};
 use super::queries::{Cells, cells, graders, plans};
 use super::results::line;
 use super::{Database, Db};
@@ -20,8 +21,20 @@ use evalrs_model::outcome::Outcome;
 /// The plans of a grader for a chunk, and what they came to.
 struct GraderPart<'a> {
     name: &'a str,
-    plans: &'a Arc<[GradePlan]>,
+    /// None where they are not made: an earlier process has found the same.
+    plans: Option<&'a Arc<[GradePlan]>>,
+    known: Option<&'a KnownGrades>,
     cells: &'a Cells,
+}
+
+impl GraderPart<'_> {
+    fn may_be_of_nothing(&self, db: &Database, case: usize) -> bool {
+        match (self.known, self.plans.and_then(|plans| plans.get(case))) {
+            (Some(known), _) => known.may_be_of_nothing(case),
+            (None, Some(planned)) => may_be_of_nothing(db, planned),
+            (None, None) => true,
+        }
+    }
 }
 
 /// The results in dataset order, for a digest that keeps the first `keep` failures of each grader.
@@ -41,10 +54,14 @@ fn chunk_briefs<'a>(
     keep: usize,
     failed: &mut [usize],
 ) -> Vec<BriefResult<'a>> {
-    let parts = graders(db, chunk.root(db)).iter().map(|grader| GraderPart {
-        name: grader.name(db),
-        plans: plans(db, chunk, *grader),
-        cells: cells(db, chunk, *grader),
+    let parts = graders(db, chunk.root(db)).iter().map(|grader| {
+        let known = known::grades(db, chunk, *grader);
+        GraderPart {
+            name: grader.name(db),
+            plans: known.is_none().then(|| plans(db, chunk, *grader)),
+            known,
+            cells: cells(db, chunk, *grader),
+        }
     });
     let parts: Vec<GraderPart<'a>> = parts.collect();
     let evaluated = placed(db, chunk).enumerate().filter(|(_, (_, place))| place.is_in());
@@ -54,7 +71,7 @@ fn chunk_briefs<'a>(
         for (part, failed) in parts.iter().zip(failed.iter_mut()) {
             let state = part.cells.cells.get(case)?.state;
             is_needed |= matches!(state, CellState::Errored | CellState::Pending);
-            is_needed |= may_be_of_nothing(db, part.plans.get(case)?);
+            is_needed |= part.may_be_of_nothing(db, case);
             if state == CellState::Failed {
                 is_needed |= *failed < keep;
                 *failed += 1;

@@ -3,6 +3,7 @@
 use super::Db;
 use super::graders::{left_graders, row_spec, suite};
 use super::inputs::{Chunk, Overrides, Root};
+use super::known;
 use super::selection::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
 use evalrs_eval::dataset::Sample;
 use evalrs_eval::dataset::chunk::Records;
@@ -109,6 +110,9 @@ fn left_out(record: RowRecord<'_>, spec: &RowSpec) -> SelectableCase {
 pub fn checked(db: &dyn Db, chunk: Chunk) -> CheckedRecords {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return CheckedRecords::default() };
+    if let Some(whos) = known::whos(db, chunk) {
+        return CheckedRecords { whos: whos.to_vec(), ..CheckedRecords::default() };
+    }
     CheckedRecords::of(chunk.records(db), spec, row_condition(db, root).as_ref())
 }
 
@@ -144,6 +148,9 @@ pub(super) fn record_at<'a>(
 pub fn unmet(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return Vec::new() };
+    if known::are_needs_met(db, chunk) {
+        return Vec::new();
+    }
     unmet_in(chunk.records(db), spec, row_needs(db, root), checked(db, chunk))
 }
 

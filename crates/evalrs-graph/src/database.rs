@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use salsa::Storage;
 
 use super::inputs::{Chunk, File, Program, ProgramState};
+use super::known::{KnownChunk, KnownChunks};
 use super::outcomes::OutcomeTable;
 use evalrs_base::file_text::FileText;
 use evalrs_model::key::ActionKey;
@@ -34,6 +35,12 @@ pub trait Db: salsa::Database {
 
     /// The digest of what was replied to an action, if something was; its text may have been let go of.
     fn reply_digest(&self, key: ActionKey) -> Option<u64>;
+
+    /// The result of an action, if it is in memory: another one may be known by its digest.
+    fn outcome_in_memory(&self, key: ActionKey) -> Option<Arc<Outcome>>;
+
+    /// What an earlier process found of a chunk, by the digest of its rows.
+    fn known_chunk(&self, hash: u128) -> Option<&KnownChunk>;
 }
 
 /// The one database.
@@ -47,6 +54,7 @@ pub struct Database {
     pub outcomes: Arc<OutcomeTable>,
     /// Chunks that were made and hold nothing by now.
     pub(super) spare_slots: Vec<Chunk>,
+    known: Arc<OnceLock<KnownChunks>>,
     executed: Arc<Mutex<Vec<String>>>,
 }
 
@@ -84,8 +92,15 @@ impl Database {
             programs: Arc::default(),
             outcomes: Arc::default(),
             spare_slots: Vec::new(),
+            known: Arc::default(),
             executed,
         }
+    }
+
+    /// Says what an earlier process found of chunks: once, and before anything is asked.
+    pub fn set_known(&self, chunks: KnownChunks) {
+        // What is said a second time may be left out: it would only be found again.
+        let _ = self.known.set(chunks);
     }
 
     /// The names of the queries executed since the last call, in order.
@@ -155,5 +170,13 @@ impl Db for Database {
 
     fn reply_digest(&self, key: ActionKey) -> Option<u64> {
         self.outcomes.reply_digest(key)
+    }
+
+    fn outcome_in_memory(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+        self.outcomes.in_memory(key)
+    }
+
+    fn known_chunk(&self, hash: u128) -> Option<&KnownChunk> {
+        self.known.get()?.get(&hash)
     }
 }

@@ -9,6 +9,7 @@ use super::Db;
 use super::cases::{placed, placed_at};
 use super::declared::{declared_metrics, metric_value, named_model};
 use super::inputs::{Chunk, Root};
+use super::known;
 use super::labels::drawn::{SampledLabel, sampled_label};
 use super::labels::{
     has_labels, held_out_labels, held_out_share, labels, people, scales, stale_labels,
@@ -16,7 +17,6 @@ use super::labels::{
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::{SelectedOrdinals, named};
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{self, Method, each_wanted};
 use evalrs_eval::judge::question::Question;
 use evalrs_metrics::gate::{self, GateInputs, GateReport};
@@ -28,10 +28,9 @@ use evalrs_metrics::metric::people::{JudgedCase, PeopleEstimate};
 use evalrs_metrics::metric::trials::TrialFindings;
 use evalrs_metrics::metric::{Metric, Observation};
 use evalrs_metrics::results::trials::SplitResult;
-use evalrs_metrics::results::usage::{GraderUsage, ModelUsage};
+use evalrs_metrics::results::usage::{GraderUsage, JudgmentUsage, ModelUsage};
 use evalrs_model::delta::CellState;
 use evalrs_model::key::KeySet;
-use evalrs_model::outcome::Outcome;
 use evalrs_model::spec::{Label, Scale};
 use evalrs_statistics::reusable_holdout::AgreementCount;
 
@@ -214,8 +213,8 @@ pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement>
 pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<GraderUsage> {
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
-    each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, outcome, cost| {
-        of_judges[judge.ballot(ballot).judge].add(outcome, cost);
+    each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, judgment| {
+        of_judges[judge.ballot(ballot).judge].add(judgment);
     });
     let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
     let usage = GraderUsage::of(models.zip(of_judges));
@@ -228,17 +227,17 @@ pub fn usage_of_all(db: &dyn Db, root: Root) -> ModelUsage {
     let mut seen = KeySet::default();
     let mut all = ModelUsage::default();
     for grader in graders(db, root) {
-        each_judgment(db, *grader, &mut seen, &mut |_, outcome, cost| all.add(outcome, cost));
+        each_judgment(db, *grader, &mut seen, &mut |_, judgment| all.add(judgment));
     }
     all
 }
 
-/// Visits ballot, outcome and cost of the actions that a grader wants by now, those apart that were seen.
+/// Visits ballot and usage of the actions that a grader wants by now, those apart that were seen.
 fn each_judgment<'db>(
     db: &'db dyn Db,
     grader: Grader<'db>,
     seen: &mut KeySet,
-    visit: &mut dyn FnMut(u32, &Outcome, Option<Cost>),
+    visit: &mut dyn FnMut(u32, JudgmentUsage),
 ) {
     let ready = queries::ready(db, grader);
     let Threshold(threshold) = grader.pass_threshold(db);
@@ -248,11 +247,22 @@ fn each_judgment<'db>(
     for chunk in grader.root(db).chunks(db) {
         // Reading the epoch is what makes the query run again when outcomes arrive.
         let _ = chunk.epoch(db);
+        if let Some(known) = known::grades(db, *chunk, grader) {
+            for action in known.actions().iter().filter(|action| seen.insert(action.key())) {
+                // Who stores the same reply once more may have used something else for it.
+                let usage = match db.outcome_in_memory(action.key()) {
+                    Some(outcome) => JudgmentUsage::of(&outcome, prices, judge.model_of(0)),
+                    None => known.usage(action, prices, judge.model_of(0)),
+                };
+                visit(0, usage);
+            }
+            continue;
+        }
         for planned in queries::plans(db, *chunk, grader).iter() {
             each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
                 if let (true, Some(outcome)) = (seen.insert(key), db.outcome(key)) {
-                    let cost = outcome.list_cost(prices, judge.model_of(ballot.ballot));
-                    visit(ballot.ballot, &outcome, cost);
+                    let asked = judge.model_of(ballot.ballot);
+                    visit(ballot.ballot, JudgmentUsage::of(&outcome, prices, asked));
                 }
             });
         }

@@ -14,7 +14,8 @@
 //! Begin with `inputs` (what comes from outside), `change` (the one place that sets it) and `queries` (plans and grades). Between
 //! them stand `graders` (the suite), `cases` and `selection` (who is evaluated), `answers` (what targets that are run said),
 //! `case_input` (the one form in which queries read a case) and `submissions` (what is graded). Above are `labels`, aggregates
-//! (`folds`, `declared`), `results` and what others ask for: `planned_actions`, `briefs`, `exports`, `snapshot`.
+//! (`folds`, `declared`), `results` and what others ask for: `planned_actions`, `briefs`, `exports`, `snapshot`. Beside them is
+//! what earlier processes found of the same chunks (`known`).
 //!
 //! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would intern
 //! their arguments for ever. Nothing here reads a file, the clock or the environment, and no query waits or fails.
@@ -30,6 +31,7 @@ pub mod exports;
 pub mod folds;
 pub mod graders;
 pub mod inputs;
+pub mod known;
 pub mod labels;
 pub mod lints;
 pub mod outcomes;

@@ -124,6 +124,20 @@ impl OutcomeTable {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }
 
+    /// Adds replies of which only the digest is known, and that the archive has; those that are known stay.
+    pub fn add_archived(&self, replies: impl Iterator<Item = (ActionKey, u64)>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, digest) in replies {
+            known.entry(key).or_insert(KnownOutcome { outcome: None, digest });
+        }
+    }
+
+    /// The result of an action, if it is in memory.
+    pub(super) fn in_memory(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&key)?.outcome.clone()
+    }
+
     /// Whether an action has an outcome that is kept.
     pub fn is_kept(&self, key: ActionKey) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

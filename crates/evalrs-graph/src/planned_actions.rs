@@ -2,6 +2,7 @@
 //! an extractor has answered, as far as the rows show.
 
 use super::inputs::{CellId, Chunk, Root};
+use super::known;
 use super::queries::{self, Grader, Threshold, graders, plans};
 use super::row_files::{Baselines, ChunkVotes};
 use super::{Database, Db};
@@ -27,6 +28,20 @@ pub fn planned_actions(db: &dyn Db, root: Root) -> impl Iterator<Item = PlannedA
         let all = graders.iter().enumerate();
         all.flat_map(move |(ordinal, grader)| in_chunk(db, *chunk, ordinal, *grader))
     })
+}
+
+/// Visits the key of each action of all plans.
+pub fn each_planned_key(db: &dyn Db, root: Root, visit: &mut dyn FnMut(ActionKey)) {
+    for chunk in root.chunks(db) {
+        for grader in graders(db, root) {
+            match known::grades(db, *chunk, *grader) {
+                Some(known) => known.actions().iter().for_each(|action| visit(action.key())),
+                None => plans(db, *chunk, *grader)
+                    .iter()
+                    .for_each(|planned| planned.each_key(&mut |_, key| visit(key))),
+            }
+        }
+    }
 }
 
 /// The actions of the plans of one grader, in the order of the dataset.

@@ -20,6 +20,7 @@ pub use super::graders::{
     suite,
 };
 use super::inputs::Chunk;
+use super::known;
 use super::row_files::{Baselines, ChunkVotes};
 use super::submissions::held_texts;
 pub use super::submissions::{GradedTexts, graded_texts, submissions};
@@ -158,8 +159,11 @@ pub struct Cells {
 /// Plans joined with the result of their actions.
 #[salsa::tracked]
 pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
-    let plans = plans(db, chunk, grader);
     let Threshold(threshold) = grader.pass_threshold(db);
+    if let Some(known) = known::grades(db, chunk, grader) {
+        return Cells { cells: known.cells(threshold).collect() };
+    }
+    let plans = plans(db, chunk, grader);
     if plans.iter().any(|planned| !matches!(planned, GradePlan::Graded(_) | GradePlan::Skipped)) {
         // Reading the epoch is what makes this query run again when outcomes arrive.
         let _ = chunk.epoch(db);

@@ -12,6 +12,22 @@ use evalrs_base::file_text::FileText;
 /// The digest of everything that results are made of; none where the text of a reply was let go of. It means something to
 /// the same program alone.
 pub fn digest(db: &Database, root: Root) -> Option<blake3::Hash> {
+    let mut inputs = surroundings(db, root);
+    for chunk in root.chunks(db) {
+        inputs.0.update(&chunk.records(db).hash().to_le_bytes());
+    }
+    inputs.0.update(&db.outcomes.digest()?.to_le_bytes());
+    Some(inputs.0.finalize())
+}
+
+/// The digest of everything that the results of a chunk are made of besides its rows, which of them are evaluated, and
+/// outcomes.
+pub fn scope(db: &Database, root: Root) -> u128 {
+    let digest = surroundings(db, root).0.finalize();
+    digest.as_bytes().iter().take(16).fold(0, |all, byte| (all << 8) | u128::from(*byte))
+}
+
+fn surroundings(db: &Database, root: Root) -> InputHasher {
     let mut inputs = InputHasher::default();
     // With the environment filled in: what else stands there does not matter.
     inputs.add(&format!("{:?}", suite(db, root)));
@@ -29,11 +45,7 @@ pub fn digest(db: &Database, root: Root) -> Option<blake3::Hash> {
         inputs.add(&spec);
         inputs.add(&format!("{:?}", program.state(db)));
     }
-    for chunk in root.chunks(db) {
-        inputs.0.update(&chunk.records(db).hash().to_le_bytes());
-    }
-    inputs.0.update(&db.outcomes.digest()?.to_le_bytes());
-    Some(inputs.0.finalize())
+    inputs
 }
 
 /// Texts one after the other, each with its length.

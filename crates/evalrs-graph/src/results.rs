@@ -140,12 +140,10 @@ pub fn chunk_lines(db: &Database, chunk: Chunk) -> impl Iterator<Item = ResultLi
     cases.filter_map(move |case| line(db, chunk, case))
 }
 
-/// The heads of the results in dataset order, each read on demand.
-pub fn heads(db: &Database, root: Root) -> impl Iterator<Item = Head> + '_ {
-    root.chunks(db).iter().flat_map(move |chunk| {
-        let cases = 0..queries::places(db, *chunk).len();
-        cases.filter_map(move |case| head(db, *chunk, case))
-    })
+/// The heads of the results of a chunk in dataset order, each read on demand.
+pub fn heads(db: &Database, chunk: Chunk) -> impl Iterator<Item = Head> + '_ {
+    let cases = 0..queries::places(db, chunk).len();
+    cases.filter_map(move |case| head(db, chunk, case))
 }
 
 /// A case as its result line names it, without what its graders say.

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use evalrs_eval::dataset::row::RowId;
 use evalrs_model::delta::CaseId;
 
 /// Who a case is; ids that come from content already filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelectableCase {
     /// What the row says.
     pub identity: RowId,

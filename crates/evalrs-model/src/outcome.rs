@@ -280,8 +280,7 @@ impl Outcome {
             Self::Reply(reply) => (reply.usage?, reply.model.as_deref()),
             Self::Failure(failure) => (failure.usage?, None),
         };
-        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?))?;
-        Some(price.cost(usage.input, usage.output))
+        usage.list_cost(prices, asked, answered)
     }
 
     /// The same outcome with what was paid for it, if a price is known. A cost that the server told stands.

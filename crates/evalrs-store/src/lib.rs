@@ -43,6 +43,7 @@ pub use line::entry_line::EntryLine;
 pub use memory::MemoryStore;
 pub use outcome_store::{CallClaim, OutcomeStore};
 pub use segment::files::process_mark;
+pub use segment::index::keys_of_segment;
 pub use segment::store::{SegmentStore, Totals};
 pub use sweep::packing::pack_many;
 pub use sweep::survey::SweptEntries;

@@ -15,13 +15,14 @@ use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
 use super::header::header;
 use super::holdout;
-use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use super::known_chunks::{KnownDataset, KnownRun};
+use super::open::{check_refreshed, overrides, refresh, refresh_target, session_with_known};
 use super::records::record;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
 use super::run_end::{status_of, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
-use super::run_record::{KeptRun, begin_record, remove_old_records, write_record};
+use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::unchanged::{KeptMessages, PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
@@ -123,7 +124,12 @@ fn evaluate_all(
     let mut loaded = Vec::new();
     for suite in &suites {
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-        loaded.push(loaded_session(suite, &args.store, overrides, console)?);
+        let system = console.system;
+        let bring_in = |session: &Session, surroundings: &SuiteContext| {
+            let known = known_dataset(args, command.watched, suite, surroundings, system);
+            known.into_iter().for_each(|known| known.bring_in(session));
+        };
+        loaded.push(session_with_known(&bring_in, suite, &args.store, overrides, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let rollup = args.rollup.as_ref().map(|path| RollupFile::read(path, &loaded, console));
@@ -143,6 +149,18 @@ fn evaluate_all(
         console.warn(cache_dirs.iter().filter_map(|dir| pack_store(dir)))?;
     }
     ended
+}
+
+/// What is known of the dataset of a suite. A display reads the plans of all rows, so it takes nothing.
+fn known_dataset<'a>(
+    args: &EvaluateArgs,
+    watched: Option<&EvaluationFollower>,
+    suite: &str,
+    surroundings: &'a SuiteContext,
+    system: &'a dyn System,
+) -> Option<KnownDataset<'a>> {
+    let known = || KnownDataset::of(args, suite, surroundings, system);
+    if watched.is_none() { known() } else { None }
 }
 
 struct RunCommand<'a> {
@@ -238,6 +256,8 @@ fn run_one(
         begin_record(session, surroundings, &id, console.system)?;
     }
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
+    let known = known_dataset(args, watched, suite, surroundings, console.system);
+    let store_seen = known.as_ref().and_then(|known| known.trust(session));
     let mut settled = settle_here(one, session, &settings, console)?;
     done.used.add(&settled);
     if args.only_targets {
@@ -282,9 +302,18 @@ fn run_one(
     .with_asked(&settled.asked);
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
-    let recorded = write_record(args, &ended, against.as_ref(), &questions, console.system);
+    let last = known.as_ref().and_then(KnownDataset::last_results);
+    let before = RunBefore { against: against.as_ref(), last: last.as_ref() };
+    let recorded = write_record(args, &ended, before, &questions, console.system);
     warn(&settled, console.err)?;
     add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
+    // What is not stored is known to nobody else.
+    let is_stored = settled.write_error.is_none() && !settled.interrupted;
+    if let Some((known, seen)) = known.zip(store_seen).filter(|_| is_stored) {
+        let recorded = recorded.as_ref().ok().and_then(|kept| kept.results.as_ref());
+        let run = recorded.map(|(digest, parts)| KnownRun { id: &facts.id, digest, parts });
+        known.keep(session, seen, &questions.in_order(), run);
+    }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let shown = shown_facts(&facts, seconds, recorded.as_ref().ok());
     let origin =

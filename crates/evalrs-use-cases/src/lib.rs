@@ -14,6 +14,8 @@
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
 //! - `unchanged`: a run that repeats the last one, because nothing has changed.
+//! - `known_chunks`: what a run finds of its dataset, for the next one.
+//! - `spliced_results`: results that are partly those of the last run.
 //! - `run_end`: how a run ended. [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of it.
 //! - [`calibration`], [`holdout`], [`diff_labels`]: what people say, compared with judges.
 //! - [`rollup`], [`reports`], [`recorded_report`], [`records`], [`comparison`], [`run_moves`]: what is reported of runs, now or
@@ -40,6 +42,7 @@ pub mod error;
 pub mod evaluate;
 pub mod header;
 pub mod holdout;
+mod known_chunks;
 pub mod open;
 pub mod progress;
 pub mod recorded_report;
@@ -53,6 +56,7 @@ pub mod run_record;
 pub mod say;
 pub mod settling;
 pub mod signals;
+mod spliced_results;
 pub mod suite_parts;
 pub mod suites;
 mod unchanged;

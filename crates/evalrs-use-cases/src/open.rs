@@ -53,7 +53,22 @@ pub fn loaded_session(
     overrides: Overrides,
     console: &mut Console<'_>,
 ) -> Result<(SuiteContext, Session), Error> {
-    session_loaded_by(&|session, system| session.load(system), suite, store, overrides, console)
+    session_loaded_by(&|session, _, system| session.load(system), suite, store, overrides, console)
+}
+
+/// The same with what is known of its chunks, which `bring_in` says.
+pub(super) fn session_with_known(
+    bring_in: &dyn Fn(&Session, &SuiteContext),
+    suite: &str,
+    store: &StoreArgs,
+    overrides: Overrides,
+    console: &mut Console<'_>,
+) -> Result<(SuiteContext, Session), Error> {
+    let load = |session: &mut Session, surroundings: &SuiteContext, system: &dyn System| {
+        bring_in(session, surroundings);
+        session.load(system)
+    };
+    session_loaded_by(&load, suite, store, overrides, console)
 }
 
 /// The same over the rows of `sample` alone, where the results do not depend on other rows: not with warnings, and not
@@ -65,7 +80,7 @@ pub fn session_of_sample(
     overrides: Overrides,
     console: &mut Console<'_>,
 ) -> Result<(SuiteContext, Session), Error> {
-    let load = |session: &mut Session, system: &dyn System| {
+    let load = |session: &mut Session, _: &SuiteContext, system: &dyn System| {
         let diagnostics = session.load_rows(IdSearch::of(sample), system);
         let db = &session.db;
         let mut chunks = session.root.chunks(db).iter();
@@ -79,7 +94,7 @@ pub fn session_of_sample(
 }
 
 fn session_loaded_by(
-    load: &dyn Fn(&mut Session, &dyn System) -> Vec<Diagnostic>,
+    load: &dyn Fn(&mut Session, &SuiteContext, &dyn System) -> Vec<Diagnostic>,
     suite: &str,
     store: &StoreArgs,
     overrides: Overrides,
@@ -88,7 +103,7 @@ fn session_loaded_by(
     let surroundings = SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)?;
     let wanted = overrides.samples.clone();
     let mut session = new_session(suite, &surroundings, overrides);
-    let diagnostics = load(&mut session, console.system);
+    let diagnostics = load(&mut session, &surroundings, console.system);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::Diagnostics(diagnostics));
     }

@@ -1,7 +1,6 @@
 //! The runs of a suite over time: read from its file, to which `remember` adds a run.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -15,8 +14,9 @@ use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::sanitize;
 use evalrs_engine::session::Session;
 use evalrs_eval::target::TargetAction;
-use evalrs_graph::answers;
+use evalrs_graph::inputs::Chunk;
 use evalrs_graph::results::{Head, heads};
+use evalrs_graph::{Database, answers, known};
 use evalrs_metrics::history::{
     GraderDigests, HISTORY_FORMAT, HistoryDeclared, HistoryLine, HistoryMetric, HistoryReport,
     digest, runs_of_lines,
@@ -153,11 +153,18 @@ pub(super) struct Questions {
     are_wanted: bool,
     /// The digest of all of them, once results were read to their end, or an earlier run is known to have the same.
     asked: RefCell<Option<String>>,
+    /// That of each, in the order of the results, once they were read.
+    in_order: RefCell<Vec<[u8; 32]>>,
 }
 
 impl Questions {
     pub(crate) fn new(are_wanted: bool) -> Self {
-        Self { are_wanted, asked: RefCell::default() }
+        Self { are_wanted, asked: RefCell::default(), in_order: RefCell::default() }
+    }
+
+    /// The digest of each, in the order of the results; nothing where they were not read.
+    pub(super) fn in_order(&self) -> std::cell::Ref<'_, [[u8; 32]]> {
+        std::cell::Ref::map(self.in_order.borrow(), Vec::as_slice)
     }
 
     /// Takes over the digest of an earlier run of the same questions.
@@ -176,16 +183,16 @@ impl Questions {
             return results;
         }
         let mut results = results;
-        let mut asked = Some(BTreeSet::new());
+        let mut asked = Some(Vec::new());
         Box::new(std::iter::from_fn(move || {
             let next = results.next();
             match (&next, &mut asked) {
                 (Some(line), Some(asked)) => {
                     let ResultLine { sample_id, model, input, ground_truth, .. } = line;
-                    asked.insert(question(sample_id, model.as_deref(), input, ground_truth));
+                    asked.push(question(sample_id, model.as_deref(), input, ground_truth));
                 }
                 (None, Some(_)) => {
-                    _ = self.asked.replace(asked.take().map(|all| digest_of_all(&all)));
+                    self.know_all(asked.take().unwrap_or_default());
                 }
                 (_, None) => {}
             }
@@ -195,21 +202,37 @@ impl Questions {
 
     /// The digest of all of them. What nobody has read is read here.
     fn digest(&self, session: &Session) -> String {
-        let mut asked = self.asked.borrow_mut();
-        let digest = asked.get_or_insert_with(|| {
-            let all = heads(&session.db, session.root).map(|head| {
-                let Head { sample_id, model, input, ground_truth, .. } = head;
-                question(&sample_id, model.as_deref(), &input, &ground_truth)
-            });
-            digest_of_all(&all.collect())
-        });
-        digest.clone()
+        if self.asked.borrow().is_none() {
+            let chunks = session.root.chunks(&session.db).iter();
+            self.know_all(chunks.flat_map(|chunk| questions_of(&session.db, *chunk)).collect());
+        }
+        self.asked.borrow().clone().unwrap_or_default()
+    }
+
+    fn know_all(&self, all: Vec<[u8; 32]>) {
+        self.asked.replace(Some(digest_of_all(all.clone())));
+        self.in_order.replace(all);
     }
 }
 
-fn digest_of_all(questions: &BTreeSet<[u8; 32]>) -> String {
+/// The questions of the evaluated cases of a chunk: read, unless an earlier run has read them.
+fn questions_of(db: &Database, chunk: Chunk) -> Vec<[u8; 32]> {
+    if let Some(known) = known::questions(db, chunk) {
+        return known.to_vec();
+    }
+    let all = heads(db, chunk).map(|head| {
+        let Head { sample_id, model, input, ground_truth, .. } = head;
+        question(&sample_id, model.as_deref(), &input, &ground_truth)
+    });
+    all.collect()
+}
+
+/// Each counts once.
+fn digest_of_all(mut questions: Vec<[u8; 32]>) -> String {
+    questions.sort_unstable();
+    questions.dedup();
     let mut hasher = blake3::Hasher::new();
-    for one in questions {
+    for one in &questions {
         hasher.update(one);
     }
     digest(hasher.finalize().to_hex().as_str())

@@ -10,11 +10,11 @@ use evalrs_metrics::diff::{CaseName, DiffGraderLabels, DiffLabels, DiffSide, com
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::results_digest;
-use evalrs_store::record::side::{ChangedSides, read_changed_sides};
+use evalrs_store::record::side::{ChangedSides, CommonParts, read_changed_sides, read_other_parts};
 use evalrs_system::System;
 
 /// A run that is compared with an earlier one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LaterRun<'a> {
     /// Its record.
     pub past: &'a PastRun,
@@ -22,6 +22,8 @@ pub struct LaterRun<'a> {
     pub digest: Option<&'a str>,
     /// Grader → how far its verdicts agree with labels.
     pub agreement: &'a OrderedMap<LabelAgreement>,
+    /// What its results have in common with those of the earlier run, if that is known.
+    pub common: Option<CommonParts>,
 }
 
 /// What moved since `before`; none where that has no results. The labels are those that both are compared with, and are read only
@@ -32,11 +34,16 @@ pub fn moves_since(
     labels: impl FnOnce() -> DiffLabels,
     system: &dyn System,
 ) -> Option<RunMoves> {
-    let LaterRun { past, digest, agreement: agreements } = now;
+    let LaterRun { past, digest, agreement: agreements, common } = now;
     if digest.is_some() && results_digest(system, &before.folder).as_deref() == digest {
         return Some(RunMoves::none(&before.id));
     }
-    let ChangedSides { sides: [old, new], places } = read_changed_sides(system, [before, past])?;
+    let sides = [before, past];
+    let changed = match common {
+        Some(common) => read_other_parts(system, sides, common)?,
+        None => read_changed_sides(system, sides)?,
+    };
+    let ChangedSides { sides: [old, new], places } = changed;
     let labels = labels();
     let diff = compare(&old, &new, None, &labels);
     let mut agreement = Vec::new();
@@ -114,7 +121,8 @@ mod tests {
             let labels = DiffGraderLabels { threshold: 0.5, labels };
             DiffLabels(HashMap::from([("g".to_owned(), labels)]))
         };
-        let now = LaterRun { past: &new, digest: Some(digests[1]), agreement: &agreement };
+        let agreement = &agreement;
+        let now = LaterRun { past: &new, digest: Some(digests[1]), agreement, common: None };
         let moves = moves_since(&old, now, labels, &system).unwrap();
         (moves, were_read.get())
     }

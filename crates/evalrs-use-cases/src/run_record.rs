@@ -8,6 +8,7 @@ use super::header::header;
 use super::reports::write_letta;
 use super::run_history::{HistoryEntry, Questions};
 use super::run_moves::{LaterRun, moves_since};
+use super::spliced_results::{LastResults, Splicing};
 use crate::console::Console;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
@@ -15,9 +16,10 @@ use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
 use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
+use evalrs_store::record::parts::ResultsPart;
 use evalrs_store::record::read::{PastRun, open};
 use evalrs_store::record::reference::base_of;
-use evalrs_store::record::{self, ResultsOrigin, RunFacts, WrittenResults};
+use evalrs_store::record::{self, ResultsOrigin, ResultsSource, RunFacts, WrittenResults};
 use evalrs_system::System;
 
 /// Writes what is known of a run when it begins: what goes on can be looked at.
@@ -38,27 +40,44 @@ pub(super) struct KeptRun {
     pub folder: Option<String>,
     /// What moved since an earlier run.
     pub moved: Option<RunMoves>,
+    /// The digest of its results, and where those of each chunk stand, if that is known.
+    pub results: Option<(String, Vec<ResultsPart>)>,
 }
 
-/// Writes the record of a run. It reports what moved since the run `against`, else since the last one.
+/// What a run is compared with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunBefore<'a> {
+    /// The run that the command line names.
+    pub against: Option<&'a PastRun>,
+    /// The results of the last run, if it is known what they have in common with those of this one.
+    pub last: Option<&'a LastResults>,
+}
+
+/// Writes the record of a run. It reports what moved since the run that the command line names, else since the last one.
 pub(super) fn write_record(
     args: &EvaluateArgs,
     ended: &HistoryEntry<'_, '_>,
-    against: Option<&PastRun>,
+    earlier: RunBefore<'_>,
     questions: &Questions,
     system: &dyn System,
 ) -> std::io::Result<KeptRun> {
     let HistoryEntry { surroundings, session, report, facts, .. } = *ended;
     let home = surroundings.records();
+    let RunBefore { against, last } = earlier;
+    let splicing = last.and_then(|last| Splicing::of(session, last));
     let recorded = (!args.no_record)
-        .then(|| write_or_share_report(session, report, &home, &facts.id, system))
+        .then(|| {
+            let results = ResultsToWrite { session, report, splicing: splicing.as_ref() };
+            results.write(&home, &facts.id, system)
+        })
         .transpose()?;
     let folder = join(&record::runs_of(&home), &facts.id);
     let moved = recorded.as_ref().and_then(|written| {
         let past = open(system, &folder, &facts.id)?;
         let before = against.cloned().or_else(|| base_of(system, &home, &past))?;
         let agreement = &report.summary.label_agreement;
-        let now = LaterRun { past: &past, digest: Some(&written.digest), agreement };
+        let common = splicing.as_ref().and_then(|it| it.common(&before.id, &written.parts));
+        let now = LaterRun { past: &past, digest: Some(&written.digest), agreement, common };
         moves_since(&before, now, || all_labels(session), system)
     });
     let facts = &RunFacts { moved: moved.clone(), ..facts.clone() };
@@ -68,7 +87,7 @@ pub(super) fn write_record(
         (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
     }
     let Some(written) = recorded else {
-        return Ok(KeptRun { folder: args.output.clone(), moved });
+        return Ok(KeptRun { folder: args.output.clone(), moved, ..KeptRun::default() });
     };
     let results = written.origin.map(|mut results| {
         if let Some(digest) = results.questions.take() {
@@ -76,16 +95,19 @@ pub(super) fn write_record(
         }
         ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
     });
-    let results_digest = Some(written.digest);
+    let results_digest = Some(written.digest.clone());
     record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
-    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved })
+    let results = Some((written.digest, written.parts));
+    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved, results })
 }
 
 /// What the results of a record were made of, if that is known, and their digest.
 pub struct KeptResults {
     pub origin: Option<ResultsOrigin>,
     pub digest: String,
+    /// Where those of each chunk stand, if that is known.
+    pub parts: Vec<ResultsPart>,
 }
 
 /// Writes the report of a run or of a session under `home`, and reports what its results were made of. Those that the run
@@ -97,14 +119,33 @@ pub fn write_or_share_report(
     id: &str,
     system: &dyn System,
 ) -> std::io::Result<KeptResults> {
-    let made_of = session.results_digest(env!("EVALRS_BUILD"));
-    let WrittenResults { shared, digest } =
-        record::write_run_report(system, home, id, report, made_of.as_deref())?;
-    let file = record::results_stamp(system, &join(&record::runs_of(home), id));
-    let questions = shared.and_then(|shared| shared.questions);
-    let origin = made_of.zip(file);
-    let origin = origin.map(|(made_of, file)| ResultsOrigin { made_of, file, questions });
-    Ok(KeptResults { origin, digest })
+    ResultsToWrite { session, report, splicing: None }.write(home, id, system)
+}
+
+/// What is to be recorded of a session.
+struct ResultsToWrite<'a, 'r> {
+    session: &'a Session,
+    report: &'a Report<'r>,
+    /// What is in the record of the last run.
+    splicing: Option<&'a Splicing<'a>>,
+}
+
+impl ResultsToWrite<'_, '_> {
+    fn write(&self, home: &str, id: &str, system: &dyn System) -> std::io::Result<KeptResults> {
+        let Self { session, report, splicing } = *self;
+        let made_of = session.results_digest(env!("EVALRS_BUILD"));
+        let counts = session.results_of_chunks();
+        let parts = || splicing.map_or_else(|| Box::new(std::iter::empty()) as _, Splicing::parts);
+        let spliced = splicing.map(|splicing| splicing.results(&parts));
+        let source = ResultsSource { made_of: made_of.as_deref(), counts: &counts, spliced };
+        let WrittenResults { shared, digest, parts } =
+            record::write_run_report(system, home, id, report, source)?;
+        let file = record::results_stamp(system, &join(&record::runs_of(home), id));
+        let questions = shared.and_then(|shared| shared.questions);
+        let origin = made_of.zip(file);
+        let origin = origin.map(|(made_of, file)| ResultsOrigin { made_of, file, questions });
+        Ok(KeptResults { origin, digest, parts })
+    }
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

@@ -134,8 +134,7 @@ impl RepeatableRun {
         let is_plain = args.format.audience == Audience::Terminal && args.against.is_none();
         let is_other = args.only_targets || args.raw || args.verify || console.verbosity > 0;
         let environment = system.environment();
-        let is_ci = environment.get("CI").is_some_and(|value| !value.is_empty());
-        if writes_more || repeats_calls || !is_plain || is_other || is_ci {
+        if writes_more || repeats_calls || !is_plain || is_other || is_ci(system) {
             return None;
         }
         // Folders stand for the suites in them.
@@ -148,12 +147,11 @@ impl RepeatableRun {
             environment.iter().filter(|(name, _)| !OF_TERMINALS.contains(&name.as_str()));
         let question =
             format!("{asked}{:?}{}", variables.collect::<Vec<_>>(), env!("EVALRS_BUILD"));
-        // One file a suite: the last command line is the one that is known.
-        let name = blake3::hash(system.absolute(suite).as_bytes()).to_hex();
         let store = join(&surroundings.cache_dir, "v1");
         Some(Self {
             question: blake3::hash(question.as_bytes()).to_hex().to_string(),
-            path: join(&home, &format!("index/{}.json", &name[..32])),
+            // The last command line is the one that is known.
+            path: index_file(&home, suite, "json", system),
             store: store_states(system, &store)?,
             home,
             uses: join(&store, "use"),
@@ -310,6 +308,25 @@ fn asked(args: &EvaluateArgs, console: &Console<'_>) -> String {
     let shown = (width, cuts, is_terminal, has_color);
     let folder = console.system.absolute(".");
     format!("{:?}", (suites, select, store, limits, labels, failures, flags, shown, folder))
+}
+
+/// Whether this is CI, where everything is read.
+pub(super) fn is_ci(system: &dyn System) -> bool {
+    system.environment().get("CI").is_some_and(|value| !value.is_empty())
+}
+
+/// A file of what is known of a suite, among the records at `home`.
+pub(super) fn index_file(home: &str, suite: &str, extension: &str, system: &dyn System) -> String {
+    let name = blake3::hash(system.absolute(suite).as_bytes()).to_hex();
+    join(home, &format!("index/{}.{extension}", &name[..32]))
+}
+
+/// The segments of a store with their states; none where the system knows too little of files.
+pub(super) fn segment_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
+    let names = system.list(&join(store, "seg")).unwrap_or_default();
+    let segments = names.into_iter().filter(|name| name.ends_with(".jsonl"));
+    let segments = segments.map(|name| join("seg", &name));
+    segments.map(|name| Some((name.clone(), system.state(&join(store, &name))?))).collect()
 }
 
 /// The segments of a store and the folders of its large bodies, with their states; none where the system knows too little of

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::context::SuiteContext;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
-use evalrs_graph::planned_actions::planned_actions;
+use evalrs_graph::planned_actions::each_planned_key;
 use evalrs_model::key::ActionKey;
 use evalrs_store as store;
 use evalrs_system::System;
@@ -50,7 +50,8 @@ fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
     loop {
         let db = &session.db;
         let root = session.root;
-        let mut keys: Vec<ActionKey> = planned_actions(db, root).map(|action| action.key).collect();
+        let mut keys: Vec<ActionKey> = Vec::new();
+        each_planned_key(db, root, &mut |key| keys.push(key));
         if !session.read_unread(system) {
             keys.sort_unstable();
             keys.dedup();

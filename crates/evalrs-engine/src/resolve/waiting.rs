@@ -15,6 +15,7 @@ use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Outcomes, Purpose, each_wanted};
 use evalrs_graph::inputs::{CellId, Chunk};
+use evalrs_graph::known::{self, KnownGrades};
 use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
 use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::{Db, answers, programs};
@@ -199,7 +200,18 @@ impl WaitList {
         for chunk in chunks {
             let plans: Plans = graders
                 .iter()
-                .map(|of| (queries::plans(db, *chunk, *of).clone(), of.pass_threshold(db)))
+                .enumerate()
+                .map(|(at, of)| {
+                    // What an earlier process found is not planned: nothing of it waits.
+                    let plans = match known::grades(db, *chunk, *of) {
+                        Some(known) => {
+                            self.add_known(at, known);
+                            Arc::default()
+                        }
+                        None => queries::plans(db, *chunk, *of).clone(),
+                    };
+                    (plans, of.pass_threshold(db))
+                })
                 .collect();
             let settled = self.settled.actions(*chunk, &plans);
             match settled.zip(known_extractions(session, *chunk)) {
@@ -219,6 +231,18 @@ impl WaitList {
         }
         let places: Vec<usize> = (from..self.scanned.len()).collect();
         self.add_wanted(session, &places, &|_| true, &stays(session));
+    }
+
+    /// Counts what the grades of an earlier process rest on: the store has it.
+    fn add_known(&mut self, grader: usize, known: &KnownGrades) {
+        for action in known.actions() {
+            if self.seen.insert(action.key()) {
+                let tally = &mut self.tallies[grader].1;
+                tally.total += 1;
+                tally.cached += 1;
+                tally.saved = tally.saved + action.usage().unwrap_or_default();
+            }
+        }
     }
 
     fn places_of(&self, plans: &ScannedPlans) -> Vec<usize> {

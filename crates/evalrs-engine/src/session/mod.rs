@@ -6,6 +6,7 @@
 pub(crate) mod dataset;
 pub(crate) mod dataset_files;
 pub(crate) mod files_read;
+pub mod known;
 pub(crate) mod labels;
 pub(crate) mod lints;
 pub(crate) mod load_state;

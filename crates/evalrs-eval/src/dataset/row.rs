@@ -2,6 +2,7 @@
 //!
 //! Everything here is cheap enough to be done again whenever it is needed; nothing is kept.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use super::row_record::RowRecord;
@@ -20,7 +21,7 @@ use evalrs_model::spec::MissingAnswer;
 use evalrs_trajectory::{CallMarks, MessageBody, Trajectory};
 
 /// What identifies a case: id, model and trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowId {
     /// The id as written, or none: then it comes from the content.
     pub id: Option<String>,

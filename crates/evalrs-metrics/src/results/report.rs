@@ -44,7 +44,8 @@ pub fn write_lines(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     (report.results)().try_for_each(|result| write_line(&result, out))
 }
 
-pub(crate) fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a result as a line.
+pub fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result<()> {
     // Written at once, so that a reader of a growing file sees whole lines.
     let mut line = serde_json::to_vec(result)?;
     line.push(b'\n');

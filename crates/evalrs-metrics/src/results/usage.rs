@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::price::Cost;
+use evalrs_base::price::{Cost, Prices};
 use evalrs_model::outcome::{Outcome, Usage as Used};
 
 /// What a grader's judgments used when they were made, and what that costs by the prices in force.
@@ -69,17 +69,36 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
-    /// Adds what came of one action, and what its tokens cost. A failure was paid for too, but is no judgment.
-    pub fn add(&mut self, outcome: &Outcome, cost: Option<Cost>) {
-        let is_reply = matches!(outcome, Outcome::Reply(_));
+    /// Adds one action. A failure was paid for too, but is no judgment.
+    pub fn add(&mut self, one: JudgmentUsage) {
+        let JudgmentUsage { is_reply, used, cost } = one;
         self.judgments += u64::from(is_reply);
         self.unpriced += u64::from(is_reply && cost.is_none());
-        let used = self.used() + Used { cost, ..outcome.usage() };
+        let used = self.used() + Used { cost, ..used };
         (self.input_tokens, self.output_tokens, self.cost) = (used.input, used.output, used.cost);
     }
 
     fn used(&self) -> Used {
         Used { cost: self.cost, ..Used::of_tokens(self.input_tokens, self.output_tokens) }
+    }
+}
+
+/// What one action used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JudgmentUsage {
+    /// Whether there was a reply.
+    pub is_reply: bool,
+    /// What it used when it was made.
+    pub used: Used,
+    /// What its tokens cost by the prices in force.
+    pub cost: Option<Cost>,
+}
+
+impl JudgmentUsage {
+    /// That of an outcome of the model `asked`.
+    pub fn of(outcome: &Outcome, prices: &Prices, asked: Option<&str>) -> Self {
+        let is_reply = matches!(outcome, Outcome::Reply(_));
+        Self { is_reply, used: outcome.usage(), cost: outcome.list_cost(prices, asked) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use evalrs_base::price::Cost;
+use evalrs_base::price::{Cost, Prices};
 
 /// What one or more requests used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,6 +37,18 @@ impl Usage {
     /// This many tokens, sent and received.
     pub fn of_tokens(input: u64, output: u64) -> Self {
         Self { input, output, ..Self::default() }
+    }
+
+    /// The cost of the tokens by `prices`: that of the model `asked`, else of the one that `answered`. None where neither is
+    /// known.
+    pub fn list_cost(
+        self,
+        prices: &Prices,
+        asked: Option<&str>,
+        answered: Option<&str>,
+    ) -> Option<Cost> {
+        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?))?;
+        Some(price.cost(self.input, self.output))
     }
 
     /// The same with the cost that the server reports, if it does.

@@ -10,6 +10,7 @@ pub mod label_writer;
 pub mod letta;
 pub mod lines;
 pub mod origin;
+pub mod parts;
 pub mod read;
 pub mod recorded;
 pub(crate) mod replicates;
@@ -31,12 +32,13 @@ use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::ReportHeader;
-use evalrs_metrics::results::report::{Report, write_lines};
+use evalrs_metrics::results::report::Report;
 use evalrs_metrics::results::usage::ModelUsage;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::{FileBytes, System, WriteStamp};
 use origin::RecordedOrigin;
+use parts::{ResultsPart, SplicedResults, write_counted};
 use read::RESULTS;
 pub use read::runs_of;
 use shared_results::{HashingWriter, share, write_or_share};
@@ -180,6 +182,19 @@ pub struct WrittenResults {
     pub shared: Option<ResultsOrigin>,
     /// Their digest.
     pub digest: String,
+    /// Where their parts stand, if they were written one by one.
+    pub parts: Vec<ResultsPart>,
+}
+
+/// What is known of results before they are written.
+#[derive(Clone, Copy, Default)]
+pub struct ResultsSource<'a> {
+    /// The digest of what they are made of.
+    pub made_of: Option<&'a str>,
+    /// How many lines each of their parts has.
+    pub counts: &'a [usize],
+    /// Those of which some are in an earlier record.
+    pub spliced: Option<SplicedResults<'a>>,
 }
 
 /// Writes the report of run `id` under `home`. Results share their bytes with those of the suite's last run if they say
@@ -189,7 +204,7 @@ pub fn write_run_report(
     home: &str,
     id: &str,
     report: &Report<'_>,
-    made_of: Option<&str>,
+    source: ResultsSource<'_>,
 ) -> std::io::Result<WrittenResults> {
     let folder = join(&runs_of(home), id);
     let path = join(&folder, RESULTS);
@@ -200,17 +215,17 @@ pub fn write_run_report(
         let RunFacts { results: Some(origin), results_digest: Some(digest), .. } = facts else {
             return None;
         };
-        let is_same = Some(origin.made_of.as_str()) == made_of;
+        let is_same = Some(origin.made_of.as_str()) == source.made_of;
         let earlier = join(&past.folder, RESULTS);
         let is_shared = is_same && share(system, &path, &earlier, &origin.file, &digest);
-        is_shared.then_some(WrittenResults { shared: Some(origin), digest })
+        is_shared.then_some(WrittenResults { shared: Some(origin), digest, parts: Vec::new() })
     });
-    let written = match shared {
+    let spliced = || source.spliced.and_then(|spliced| write_spliced(system, &path, spliced));
+    let written = match shared.or_else(spliced) {
         Some(written) => written,
         None => {
             let earlier = earlier.map(|past| join(&past.folder, RESULTS));
-            let digest = write_or_share_results(system, &folder, report, earlier.as_deref())?;
-            WrittenResults { shared: None, digest }
+            write_or_share_results(system, &folder, report, earlier.as_deref(), source.counts)?
         }
     };
     write_rest(system, &folder, report)?;
@@ -245,9 +260,9 @@ pub fn write_report(
     report: &Report<'_>,
 ) -> std::io::Result<String> {
     write_header(system, folder, report.header)?;
-    let digest = write_or_share_results(system, folder, report, None)?;
+    let written = write_or_share_results(system, folder, report, None, &[])?;
     write_rest(system, folder, report)?;
-    Ok(digest)
+    Ok(written.digest)
 }
 
 /// Writes the part of a report besides header and results.
@@ -262,7 +277,33 @@ pub fn write_results(
     folder: &str,
     report: &Report<'_>,
 ) -> std::io::Result<()> {
-    write_or_share_results(system, folder, report, None).map(|_| ())
+    write_or_share_results(system, folder, report, None, &[]).map(|_| ())
+}
+
+/// Writes results of which some are in an earlier record. None if that cannot be read, or nothing can be written.
+fn write_spliced(
+    system: &dyn System,
+    path: &str,
+    spliced: SplicedResults<'_>,
+) -> Option<WrittenResults> {
+    if let Some(parts) = spliced.whole()
+        && system.link(spliced.earlier, path)
+    {
+        return Some(WrittenResults { shared: None, digest: spliced.digest.to_owned(), parts });
+    }
+    let mut parts = Vec::new();
+    let mut hasher = blake3::Hasher::new();
+    let written = system.write(path, &mut |out| {
+        let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
+        let mut buffered = BufWriter::with_capacity(1 << 17, hashing);
+        parts = spliced.write(system.open(spliced.earlier)?, &mut buffered)?;
+        buffered.flush()?;
+        hasher = buffered.get_ref().hasher.clone();
+        Ok(())
+    });
+    written.ok()?;
+    system.protect(path);
+    Some(WrittenResults { shared: None, digest: hasher.finalize().to_hex().to_string(), parts })
 }
 
 fn write_or_share_results(
@@ -270,12 +311,14 @@ fn write_or_share_results(
     folder: &str,
     report: &Report<'_>,
     earlier: Option<&str>,
-) -> std::io::Result<String> {
+    counts: &[usize],
+) -> std::io::Result<WrittenResults> {
     let mut digest = None;
+    let mut parts = Vec::new();
     let mut lines = |out: &mut dyn Write| {
         let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
         let mut buffered = BufWriter::with_capacity(1 << 16, hashing);
-        write_lines(report, &mut buffered)?;
+        parts = write_counted((report.results)(), counts, &mut buffered)?;
         buffered.flush()?;
         digest = Some(buffered.get_ref().hasher.finalize());
         Ok(())
@@ -283,7 +326,8 @@ fn write_or_share_results(
     let path = join(folder, RESULTS);
     write_or_share(system, &path, earlier, &mut lines)?;
     system.protect(&path);
-    Ok(digest.map_or_else(String::new, |digest| digest.to_hex().to_string()))
+    let digest = digest.map_or_else(String::new, |digest| digest.to_hex().to_string());
+    Ok(WrittenResults { shared: None, digest, parts })
 }
 
 /// Writes the header of a record whose other files come later: who ends early has left what there is.
@@ -391,8 +435,8 @@ mod tests {
     use std::cell::Cell;
 
     use super::{
-        ResultsOrigin, RunFacts, Timestamp, last_id, results_stamp, run_id, write_facts,
-        write_run_report,
+        ResultsOrigin, ResultsSource, RunFacts, Timestamp, last_id, results_stamp, run_id,
+        write_facts, write_run_report,
     };
     use evalrs_metrics::results::report::{Report, Results};
     use evalrs_system::System;
@@ -408,7 +452,8 @@ mod tests {
         };
         let fixtures::Run { header, summary, .. } = run;
         let report = Report { header, summary, results: &results, briefs: None };
-        let written = write_run_report(system, "h", id, &report, Some(made_of)).unwrap();
+        let source = ResultsSource { made_of: Some(made_of), ..ResultsSource::default() };
+        let written = write_run_report(system, "h", id, &report, source).unwrap();
         assert_eq!(written.shared.is_none(), asked.get());
         let folder = format!("h/runs/{id}");
         let file = results_stamp(system, &folder).unwrap();

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use std::io::BufRead;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -204,20 +206,29 @@ impl PastRun {
         visit: &mut dyn FnMut(PastLine),
     ) -> usize {
         let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
-        let mut broken = 0;
-        let read = each_line(&mut *file, MAX_RESULT, &mut |line| {
-            let bytes = line.bytes();
-            if bytes.is_some_and(|bytes| !is_wanted(bytes)) {
-                return;
-            }
-            let result = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
-            match result.filter(|line: &PastLine| reads_line(line.format)) {
-                Some(line) => visit(line),
-                None => broken += 1,
-            }
-        });
-        broken + usize::from(read.is_err())
+        each_line_of(&mut *file, is_wanted, visit)
     }
+}
+
+/// Visits the results in a file whose bytes are wanted, and reports how many of these cannot be read.
+pub(super) fn each_line_of(
+    file: &mut dyn BufRead,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+    visit: &mut dyn FnMut(PastLine),
+) -> usize {
+    let mut broken = 0;
+    let read = each_line(file, MAX_RESULT, &mut |line| {
+        let bytes = line.bytes();
+        if bytes.is_some_and(|bytes| !is_wanted(bytes)) {
+            return;
+        }
+        let result = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
+        match result.filter(|line: &PastLine| reads_line(line.format)) {
+            Some(line) => visit(line),
+            None => broken += 1,
+        }
+    });
+    broken + usize::from(read.is_err())
 }
 
 #[cfg(test)]

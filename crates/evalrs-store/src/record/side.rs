@@ -5,11 +5,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::io::BufRead;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::read::{PastGrade, PastHeader, PastRun, RESULTS, read_json};
+use super::parts::{ResultsPart, between};
+use super::read::{PastGrade, PastHeader, PastRun, RESULTS, each_line_of, read_json};
 use super::reference::SaveAt;
 use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
 use super::{edited_results, replicates};
@@ -83,6 +85,55 @@ pub struct ChangedSides {
     pub places: HashMap<CaseName, usize>,
 }
 
+/// What two results have in common, byte for byte.
+#[derive(Clone, Debug, Default)]
+pub struct CommonParts {
+    /// The parts of the first that are in the second, too, in their order.
+    pub old: Vec<ResultsPart>,
+    /// All parts of the second, in their order, and whether they are in the first.
+    pub new: Vec<(ResultsPart, bool)>,
+}
+
+impl CommonParts {
+    /// The numbers of the lines of the second that are not in the first.
+    fn new_lines(&self) -> Vec<usize> {
+        let mut next = 0;
+        let parts = self.new.iter().flat_map(|(part, is_common)| {
+            let lines = next..next + part.lines;
+            next += part.lines;
+            if *is_common { 0..0 } else { lines }
+        });
+        parts.collect()
+    }
+}
+
+/// Reads both sides where it is known what they have in `common`: only the rest is read. None where one of them has no
+/// results.
+pub fn read_other_parts(
+    system: &dyn System,
+    pasts: [&PastRun; 2],
+    common: CommonParts,
+) -> Option<ChangedSides> {
+    let lines = common.new_lines();
+    let new_parts = common.new.into_iter().filter(|(_, is_common)| *is_common);
+    let new_parts = new_parts.map(|(part, _)| part).collect();
+    let open = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).ok();
+    let mut old = between(open(pasts[0])?, common.old);
+    let mut new = between(open(pasts[1])?, new_parts);
+    let read = |past: &PastRun, file: &mut dyn BufRead| {
+        let found = read_cases(past, file, &|_| true);
+        // Where a line could not be read, nobody knows which case is whose.
+        let is_whole = found.broken + found.again == 0;
+        let CaseResults { graders, read: cases, .. } = found.cases;
+        (DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() }, is_whole)
+    };
+    let (old, _) = read(pasts[0], &mut old);
+    let (new, is_whole) = read(pasts[1], &mut new);
+    let names = new.cases.iter().map(|case| case.name.clone());
+    let places = if is_whole { names.zip(lines).collect() } else { HashMap::new() };
+    Some(ChangedSides { sides: [old, new], places })
+}
+
 /// Reads them: of a run in which little changed little is read closely. None where one of them has no results.
 pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<ChangedSides> {
     let has_results = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).is_ok();
@@ -99,7 +150,7 @@ pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<C
             changed.borrow_mut().extend(is_changed.then_some(at));
             is_changed
         };
-        let found = read_cases(system, past, &is_wanted);
+        let found = with_results(system, past, |file| read_cases(past, file, &is_wanted));
         let CaseResults { graders, read: cases, .. } = found.cases;
         let side = DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() };
         // Where a line could not be read, nobody knows which case is whose.
@@ -130,11 +181,15 @@ struct ReadCases {
     again: usize,
 }
 
-fn read_cases(system: &dyn System, past: &PastRun, is_wanted: &dyn Fn(&[u8]) -> bool) -> ReadCases {
+fn read_cases(
+    past: &PastRun,
+    file: &mut dyn BufRead,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> ReadCases {
     let graders = past.header.graders().map(|(name, _)| name.to_owned());
     let mut cases = CaseResults::new(graders.collect());
     let mut again = 0;
-    let broken = past.each_line_that(system, is_wanted, &mut |line| {
+    let broken = each_line_of(file, is_wanted, &mut |line| {
         let name = CaseName {
             sample_id: line.sample_id.clone(),
             model: line.model.clone(),
@@ -158,7 +213,8 @@ fn read_cases(system: &dyn System, past: &PastRun, is_wanted: &dyn Fn(&[u8]) -> 
 }
 
 fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
-    let ReadCases { cases, broken, again } = read_cases(system, past, &|_| true);
+    let ReadCases { cases, broken, again } =
+        with_results(system, past, |file| read_cases(past, file, &|_| true));
     let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf =
         read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
@@ -321,6 +377,18 @@ fn digest_of(text: &[u8]) -> u64 {
 
 const NOT_APPLICABLE: SideGrade =
     SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None, answer: None };
+
+/// What `read` makes of the results of a run; of none where there are none.
+fn with_results<T>(
+    system: &dyn System,
+    past: &PastRun,
+    read: impl FnOnce(&mut dyn BufRead) -> T,
+) -> T {
+    match system.open(&join(&past.folder, RESULTS)) {
+        Ok(mut file) => read(&mut *file),
+        Err(_) => read(&mut std::io::empty()),
+    }
+}
 
 struct CaseResults {
     graders: Vec<String>,

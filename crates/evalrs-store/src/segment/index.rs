@@ -10,6 +10,7 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::line::{self, Position, ScannedEntry, ScannedLines};
+use crate::segment::files::segment_folder;
 use crate::segment::side_file::{self, EntrySlot};
 use evalrs_model::key::{ActionKey, KeyMap};
 
@@ -113,6 +114,18 @@ pub(crate) fn scan_file(
     visit: impl FnMut(ScannedEntry<'_>),
 ) -> io::Result<ScannedLines> {
     scan_lines(path, Position::START, u64::MAX, visit)
+}
+
+/// The keys of the entries of a segment of the store at `dir`.
+pub fn keys_of_segment(dir: &Path, name: &str) -> io::Result<Vec<ActionKey>> {
+    let path = segment_folder(dir).join(name);
+    let length = fs::metadata(&path)?.len();
+    if let Some(entries) = read_idx(&path, 0, length) {
+        return Ok(entries.into_iter().map(|(key, _)| key).collect());
+    }
+    let mut keys = Vec::new();
+    scan_file(&path, |found| keys.push(found.entry.key))?;
+    Ok(keys)
 }
 
 /// Visits the entries of the segment at `path` from a line on, up to the offset `upto`.

@@ -1,0 +1,73 @@
+//! What an earlier process found of the chunks of a session, as far as the store is what it was.
+
+use evalrs_graph::inputs::Chunk;
+use evalrs_graph::known::{self, KnownChunk, KnownResults, collect, grades_then};
+use evalrs_graph::{Db, queries, result_inputs};
+use evalrs_model::key::KeySet;
+
+use super::Session;
+
+/// Where the results of each chunk stand in those that a run has written.
+#[derive(Clone, Debug)]
+pub enum ResultPlaces {
+    /// Nobody knows.
+    Unknown,
+    /// Where they stood when the session began: they are the same bytes.
+    AsBefore,
+    /// The first byte and the length, chunk by chunk.
+    At(Vec<(u64, u64)>),
+}
+
+impl Session {
+    /// Takes the outcomes that known grades rest on as they were, unread, but for those of keys that were written since: these
+    /// are looked up.
+    pub fn trust_known(&self, written_since: &KeySet) {
+        let db = &self.db;
+        for chunk in self.root.chunks(db) {
+            for grader in self.graders() {
+                let known = grades_then(db, *chunk, *grader).into_iter();
+                let actions = known.flat_map(|known| known.actions());
+                let replies = actions.map(|action| (action.key(), action.digest()));
+                db.outcomes.add_archived(replies.filter(|(key, _)| !written_since.contains(key)));
+            }
+        }
+    }
+
+    /// What is known of each chunk by now. `questions` are the digests of what the evaluated cases ask, in dataset order.
+    pub fn known_chunks(
+        &self,
+        questions: &[[u8; 32]],
+        places: ResultPlaces,
+    ) -> Vec<(u128, KnownChunk)> {
+        let scope = result_inputs::scope(&self.db, self.root);
+        let as_before = |chunk: &Chunk| {
+            let known = self.db.known_chunk(chunk.records(&self.db).hash())?;
+            known.results.filter(|results| results.scope == scope)
+        };
+        let places: Vec<Option<KnownResults>> = match places {
+            ResultPlaces::Unknown => Vec::new(),
+            ResultPlaces::At(places) => {
+                let known = |(from, bytes)| Some(KnownResults { scope, from, bytes });
+                places.into_iter().map(known).collect()
+            }
+            ResultPlaces::AsBefore => self.chunks().iter().map(as_before).collect(),
+        };
+        collect(&self.db, self.root, questions, &places)
+    }
+
+    /// Where the results of each chunk stand in those of the last run, if they are the same by now.
+    pub fn known_results(&self) -> Vec<Option<KnownResults>> {
+        let scope = result_inputs::scope(&self.db, self.root);
+        let chunks = self.root.chunks(&self.db).iter();
+        chunks.map(|chunk| known::results(&self.db, *chunk, scope)).collect()
+    }
+
+    /// How many results each chunk has.
+    pub fn results_of_chunks(&self) -> Vec<usize> {
+        let chunks = self.root.chunks(&self.db).iter();
+        let counts = chunks.map(|chunk| {
+            queries::places(&self.db, *chunk).iter().filter(|place| place.is_in()).count()
+        });
+        counts.collect()
+    }
+}

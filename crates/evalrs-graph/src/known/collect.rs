@@ -1,0 +1,123 @@
+//! Makes what is known of chunks out of an evaluation that is settled, for processes to come.
+//!
+//! Of plain chunks alone: all of their cases are evaluated, and nothing is wrong with their rows or special about them. Of
+//! graders with one grade or one judgment a case, all of them verdicts. The rest is read again each time.
+
+use super::super::Db;
+use super::super::cases::{CheckedRecords, checked, mask, occurrences, unmet};
+use super::super::graders::{Grader, Threshold, graders, ready};
+use super::super::inputs::{Chunk, Root};
+use super::super::queries::plans;
+use super::scope::{check_scope, grader_scope, need_scope};
+use super::{
+    KnownAction, KnownChunk, KnownGrades, KnownResults, KnownRows, KnownScore, KnownUsage, grades,
+    rows,
+};
+use evalrs_eval::evaluate::{self, GradePlan};
+use evalrs_eval::grade::{is_of_nothing, speaks_of_nothing};
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::{Outcome, Reply};
+
+/// What is known of each chunk by now, by the digest of its rows. `questions` are the digests of what the evaluated cases ask,
+/// in dataset order; nothing where nobody knows them. `results` is where those of each chunk stand; nothing where nobody knows
+/// it.
+pub fn collect(
+    db: &dyn Db,
+    root: Root,
+    questions: &[[u8; 32]],
+    results: &[Option<KnownResults>],
+) -> Vec<(u128, KnownChunk)> {
+    let mut left = questions;
+    let known = root.chunks(db).iter().enumerate().filter_map(|(at, chunk)| {
+        let evaluated = mask(db, *chunk).iter().filter(|is_in| **is_in).count();
+        let (asked, rest) = left.split_at(evaluated.min(left.len()));
+        left = rest;
+        let rows = known_rows(db, *chunk, asked)?;
+        let of_graders = graders(db, root).iter();
+        let grades = of_graders.filter_map(|grader| known_grades(db, *chunk, *grader)).collect();
+        let is_alone = occurrences(db, *chunk).iter().all(|occurrence| *occurrence == 1);
+        let results = results.get(at).copied().flatten().filter(|_| is_alone);
+        Some((chunk.records(db).hash(), KnownChunk { rows, grades, results }))
+    });
+    known.collect()
+}
+
+fn known_rows(db: &dyn Db, chunk: Chunk, asked: &[[u8; 32]]) -> Option<KnownRows> {
+    let scope = check_scope(db, chunk.root(db))?;
+    let CheckedRecords { whos, problems, rubric_files, named_graders, left_out } =
+        checked(db, chunk);
+    let is_plain = problems.is_empty()
+        && rubric_files.is_empty()
+        && named_graders.is_empty()
+        && left_out.is_empty();
+    let is_whole = !whos.is_empty() && mask(db, chunk).iter().all(|is_in| *is_in);
+    if !is_plain || !is_whole {
+        return None;
+    }
+    let questions = match rows(db, chunk) {
+        Some(known) if asked.is_empty() => known.questions.clone(),
+        _ => asked.to_vec(),
+    };
+    let needs = unmet(db, chunk).is_empty().then(|| need_scope(db, chunk.root(db))).flatten();
+    Some(KnownRows { scope, needs, whos: whos.clone(), questions })
+}
+
+fn known_grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Option<KnownGrades> {
+    if let Some(known) = grades(db, chunk, grader) {
+        return Some(known.clone());
+    }
+    let scope = (*grader_scope(db, grader))?;
+    let mut found =
+        KnownGrades { scope, scores: Vec::new(), models: Vec::new(), actions: Vec::new() };
+    for (case, planned) in plans(db, chunk, grader).iter().enumerate() {
+        let score = match planned {
+            GradePlan::Graded(grade) if grade.error.is_none() => KnownScore {
+                score: grade.score,
+                pass: grade.pass,
+                applies: grade.applies,
+                of_nothing: is_of_nothing(&grade.rationale),
+            },
+            GradePlan::Ask(key) => known_score(db, grader, planned, *key, case, &mut found)?,
+            _ => return None,
+        };
+        found.scores.push(score);
+    }
+    Some(found)
+}
+
+/// The score of a judgment, and what it rests on.
+fn known_score<'db>(
+    db: &'db dyn Db,
+    grader: Grader<'db>,
+    planned: &GradePlan,
+    key: ActionKey,
+    case: usize,
+    found: &mut KnownGrades,
+) -> Option<KnownScore> {
+    let outcome = db.outcome(key)?;
+    let Outcome::Reply(reply) = outcome.as_ref() else { return None };
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let cell = evaluate::cell(planned, ready(db, grader), &|key| db.outcome(key), threshold)?;
+    if !cell.is_verdict() {
+        return None;
+    }
+    found.actions.push(KnownAction {
+        case: u32::try_from(case).ok()?,
+        key: key.0,
+        digest: db.reply_digest(key)?,
+        usage: reply.usage.map(KnownUsage::of),
+        model: model_place(reply, &mut found.models)?,
+    });
+    let of_nothing = speaks_of_nothing(&reply.text);
+    Some(KnownScore { score: cell.score, pass: None, applies: true, of_nothing })
+}
+
+/// The place of the model that replied among the `models`, to which it is added. None if there are too many.
+fn model_place(reply: &Reply, models: &mut Vec<String>) -> Option<Option<u16>> {
+    let Some(model) = &reply.model else { return Some(None) };
+    let place = models.iter().position(|known| known == model).unwrap_or_else(|| {
+        models.push(model.clone());
+        models.len() - 1
+    });
+    Some(Some(u16::try_from(place).ok()?))
+}

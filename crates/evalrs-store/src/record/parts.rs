@@ -1,0 +1,216 @@
+//! Parts of the results of a record, by the bytes that they are: what a later run has in common with it is copied, not made
+//! again.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use evalrs_metrics::results::report::{Results, write_line};
+
+/// Results that follow one another in `results.jsonl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResultsPart {
+    /// The first byte.
+    pub from: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many lines.
+    pub lines: usize,
+}
+
+impl ResultsPart {
+    /// The byte after the last one.
+    pub fn end(self) -> u64 {
+        self.from.saturating_add(self.bytes)
+    }
+}
+
+/// A part of new results.
+pub enum SplicedPart<'a> {
+    /// It is a part of the earlier file. These come in the order of that file.
+    Same(ResultsPart),
+    /// These lines.
+    New(Results<'a>),
+}
+
+/// Results of which some are those of an earlier record, byte for byte.
+#[derive(Clone, Copy)]
+pub struct SplicedResults<'a> {
+    /// The file of these.
+    pub earlier: &'a str,
+    /// The digest of that file.
+    pub digest: &'a str,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// The parts, in order; each call gives the same.
+    pub parts: &'a dyn Fn() -> Box<dyn Iterator<Item = SplicedPart<'a>> + 'a>,
+}
+
+impl SplicedResults<'_> {
+    /// The parts, if they are the whole earlier file.
+    pub(super) fn whole(&self) -> Option<Vec<ResultsPart>> {
+        let mut parts = Vec::new();
+        let mut end = 0;
+        for part in (self.parts)() {
+            match part {
+                SplicedPart::Same(part) if part.from == end => {
+                    end = part.end();
+                    parts.push(part);
+                }
+                SplicedPart::Same(_) | SplicedPart::New(_) => return None,
+            }
+        }
+        (end == self.bytes).then_some(parts)
+    }
+
+    /// Writes them. `earlier` is the file that they are partly in.
+    pub(super) fn write(
+        &self,
+        earlier: Box<dyn BufRead>,
+        out: &mut dyn Write,
+    ) -> io::Result<Vec<ResultsPart>> {
+        let mut earlier = PartReader { file: earlier, at: 0 };
+        let mut out = CountingWriter { out, bytes: 0 };
+        let mut written = Vec::new();
+        for part in (self.parts)() {
+            let from = out.bytes;
+            let lines = match part {
+                SplicedPart::Same(part) => {
+                    earlier.copy(part, &mut out)?;
+                    part.lines
+                }
+                SplicedPart::New(results) => {
+                    let mut lines = 0;
+                    for result in results {
+                        write_line(&result, &mut out)?;
+                        lines += 1;
+                    }
+                    lines
+                }
+            };
+            written.push(ResultsPart { from, bytes: out.bytes - from, lines });
+        }
+        Ok(written)
+    }
+}
+
+/// Reads parts of a file, in their order.
+struct PartReader {
+    file: Box<dyn BufRead>,
+    at: u64,
+}
+
+impl PartReader {
+    fn skip_to(&mut self, from: u64) -> io::Result<()> {
+        let ahead = from.checked_sub(self.at).ok_or(io::ErrorKind::InvalidInput)?;
+        let skipped = io::copy(&mut Read::take(&mut self.file, ahead), &mut io::sink())?;
+        self.at += skipped;
+        if skipped == ahead { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    fn copy(&mut self, part: ResultsPart, out: &mut dyn Write) -> io::Result<()> {
+        self.skip_to(part.from)?;
+        let copied = io::copy(&mut Read::take(&mut self.file, part.bytes), out)?;
+        self.at += copied;
+        if copied == part.bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+}
+
+/// Reads the bytes of a file that are in none of some parts, which stand in their order.
+pub(super) fn between(file: Box<dyn BufRead>, parts: Vec<ResultsPart>) -> impl BufRead {
+    BufReader::new(GapReader {
+        file: PartReader { file, at: 0 },
+        parts: parts.into_iter().peekable(),
+    })
+}
+
+struct GapReader<I: Iterator<Item = ResultsPart>> {
+    file: PartReader,
+    parts: std::iter::Peekable<I>,
+}
+
+impl<I: Iterator<Item = ResultsPart>> Read for GapReader<I> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(part) = self.parts.next_if(|part| part.from <= self.file.at) {
+            self.file.skip_to(part.end().max(self.file.at))?;
+        }
+        let before_next = self.parts.peek().map_or(u64::MAX, |part| part.from - self.file.at);
+        let read = Read::take(&mut self.file.file, before_next).read(buffer)?;
+        self.file.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Counts what it passes on.
+pub(super) struct CountingWriter<'a> {
+    pub out: &'a mut dyn Write,
+    pub bytes: u64,
+}
+
+impl Write for CountingWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes results, and tells where the parts of so many lines each stand.
+pub(super) fn write_counted<'a>(
+    results: Results<'a>,
+    counts: &[usize],
+    out: &mut dyn Write,
+) -> io::Result<Vec<ResultsPart>> {
+    let mut out = CountingWriter { out, bytes: 0 };
+    let mut results = results;
+    let mut parts = Vec::with_capacity(counts.len());
+    for count in counts {
+        let from = out.bytes;
+        for result in results.by_ref().take(*count) {
+            write_line(&result, &mut out)?;
+        }
+        parts.push(ResultsPart { from, bytes: out.bytes - from, lines: *count });
+    }
+    results.try_for_each(|result| write_line(&result, &mut out))?;
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Read};
+
+    use super::{PartReader, ResultsPart, between};
+
+    fn part(from: u64, bytes: u64) -> ResultsPart {
+        ResultsPart { from, bytes, lines: 1 }
+    }
+
+    #[test]
+    fn what_is_between_parts_is_read() {
+        for (parts, expected) in [
+            (vec![], "abcdef"),
+            (vec![part(0, 2)], "cdef"),
+            (vec![part(1, 2), part(3, 1)], "aef"),
+            (vec![part(2, 4)], "ab"),
+            (vec![part(0, 6)], ""),
+            (vec![part(0, 0), part(5, 1)], "abcde"),
+        ] {
+            let mut read = String::new();
+            let mut reader = between(Box::new(Cursor::new("abcdef")), parts);
+            reader.read_to_string(&mut read).unwrap();
+            assert_eq!(read, expected);
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_not_there_is_an_error() {
+        for parts in [vec![part(4, 3)], vec![part(7, 1)], vec![part(2, 2), part(1, 1)]] {
+            let mut reader = PartReader { file: Box::new(Cursor::new("abcdef")), at: 0 };
+            let copied: Result<(), _> =
+                parts.iter().try_for_each(|part| reader.copy(*part, &mut Vec::new()));
+            assert!(copied.is_err(), "{parts:?}");
+        }
+    }
+}

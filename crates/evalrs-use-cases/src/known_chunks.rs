@@ -1,0 +1,239 @@
+//! What a run finds of the chunks of its dataset, kept for the next run of the suite: two files in `.evalrs/index`.
+//!
+//! So a run after an edit of one row reads the rows of one chunk, and one after an edit of one rubric asks nothing of the other
+//! graders. Rows are known by their digest, and settings by theirs. Whether the store still has the same outcomes is told by
+//! the states of its files. Keys that were written since are looked up again, and where an old segment is gone, all are.
+//!
+//! Deleting the files changes no byte of any report.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::args::EvaluateArgs;
+use super::context::SuiteContext;
+use super::spliced_results::LastResults;
+use super::unchanged::{index_file, is_ci, segment_states};
+use evalrs_base::file_path::join;
+use evalrs_engine::session::Session;
+use evalrs_engine::session::known::ResultPlaces;
+use evalrs_graph::known::KnownChunk;
+use evalrs_model::key::KeySet;
+use evalrs_store::record;
+use evalrs_store::record::parts::ResultsPart;
+use evalrs_store::record::read::RESULTS;
+use evalrs_store::{keys_of_segment, process_mark};
+use evalrs_system::{FileState, System};
+
+/// The version of the files.
+const FORMAT: u32 = 1;
+
+/// A smaller dataset is read again: that takes no longer.
+const FEWEST_CHUNKS: usize = 16;
+
+/// What the chunks were found with: the smaller of the two files.
+#[derive(Debug, Serialize, Deserialize)]
+struct KnownHeader {
+    format: u32,
+    /// What they were found by: another build may find something else.
+    build: String,
+    /// The digest of the other file.
+    chunks: String,
+    store: StoreThen,
+    /// The results in which those of the chunks stand.
+    results: Option<NotedResults>,
+}
+
+/// The results of a run as they were left.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct NotedResults {
+    run: String,
+    digest: String,
+    bytes: u64,
+    state: FileState,
+}
+
+/// A run whose record is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownRun<'a> {
+    pub id: &'a str,
+    /// That of its results.
+    pub digest: &'a str,
+    /// Where those of each chunk stand; nothing where nobody knows it.
+    pub parts: &'a [ResultsPart],
+}
+
+/// The files of a store, with their states.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct StoreThen {
+    segments: Vec<(String, FileState)>,
+    committed: Vec<(String, FileState)>,
+}
+
+/// What earlier runs of a suite found, and where that is kept.
+pub(super) struct KnownDataset<'a> {
+    header: String,
+    chunks: String,
+    /// Whether the store is read whatever the states of its files tell.
+    verifies: bool,
+    surroundings: &'a SuiteContext,
+    system: &'a dyn System,
+}
+
+impl<'a> KnownDataset<'a> {
+    /// None where a run neither takes nor leaves anything.
+    pub(super) fn of(
+        args: &EvaluateArgs,
+        suite: &str,
+        surroundings: &'a SuiteContext,
+        system: &'a dyn System,
+    ) -> Option<Self> {
+        let repeats_calls = args.retry_errors || !args.refresh.is_empty();
+        if repeats_calls || args.no_record || args.only_targets {
+            return None;
+        }
+        let home = surroundings.records();
+        let header = index_file(&home, suite, "chunks.json", system);
+        let chunks = index_file(&home, suite, "chunks", system);
+        let verifies = args.verify || is_ci(system);
+        Some(Self { header, chunks, verifies, surroundings, system })
+    }
+
+    /// Gives a session of which nothing is loaded what is known.
+    pub(super) fn bring_in(&self, session: &Session) {
+        let Some(header) = self.header() else { return };
+        let Ok(bytes) = self.system.read(&self.chunks).into_bytes() else { return };
+        if blake3::hash(&bytes).to_hex().as_str() != header.chunks {
+            return;
+        }
+        if let Ok(chunks) = postcard::from_bytes::<Vec<(u128, KnownChunk)>>(&bytes) {
+            session.db.set_known(chunks.into_iter().collect());
+        }
+    }
+
+    /// Takes the outcomes that known grades rest on as they were, as far as the files of the store tell. Returns these files.
+    pub(super) fn trust(&self, session: &Session) -> Option<StoreSeen> {
+        let now = self.store()?;
+        if !self.verifies
+            && let Some(header) = self.header()
+            && let Some(written) = self.written_since(&header.store, &now)
+        {
+            session.trust_known(&written);
+        }
+        Some(StoreSeen(now))
+    }
+
+    /// The results of the last run, if nobody has written to them since.
+    pub(super) fn last_results(&self) -> Option<LastResults> {
+        let NotedResults { run, digest, bytes, state } = self.header()?.results?;
+        let path = self.results_of(&run);
+        let is_same = self.system.state(&path)? == state;
+        is_same.then_some(LastResults { run, path, digest, bytes })
+    }
+
+    fn results_of(&self, run: &str) -> String {
+        join(&join(&record::runs_of(&self.surroundings.records()), run), RESULTS)
+    }
+
+    /// The results of a run as they are left, and whether those of each chunk stand where they did.
+    fn noted(&self, run: KnownRun<'_>) -> Option<(NotedResults, bool)> {
+        let state = self.system.state(&self.results_of(run.id))?;
+        let KnownRun { id, digest, parts } = run;
+        let held = self.header().and_then(|header| header.results);
+        let held = held.filter(|held| held.digest == digest);
+        let bytes = match (parts.last(), &held) {
+            (Some(last), _) => last.end(),
+            (None, Some(held)) => held.bytes,
+            (None, None) => return None,
+        };
+        let noted = NotedResults { run: id.to_owned(), digest: digest.to_owned(), bytes, state };
+        Some((noted, parts.is_empty() && held.is_some()))
+    }
+
+    /// Keeps what is known by now. `seen` are the files of the store before anything was read of it.
+    pub(super) fn keep(
+        &self,
+        session: &Session,
+        seen: StoreSeen,
+        questions: &[[u8; 32]],
+        run: Option<KnownRun<'_>>,
+    ) {
+        if session.chunks().len() < FEWEST_CHUNKS {
+            return;
+        }
+        let noted = run.and_then(|run| self.noted(run));
+        let places = match (&noted, run) {
+            (Some((_, true)), _) => ResultPlaces::AsBefore,
+            (Some(_), Some(run)) => {
+                ResultPlaces::At(run.parts.iter().map(|part| (part.from, part.bytes)).collect())
+            }
+            _ => ResultPlaces::Unknown,
+        };
+        let known = session.known_chunks(questions, places);
+        let Ok(bytes) = postcard::to_allocvec(&known) else { return };
+        let header = KnownHeader {
+            format: FORMAT,
+            build: env!("EVALRS_BUILD").to_owned(),
+            chunks: blake3::hash(&bytes).to_hex().to_string(),
+            store: self.with_own(seen.0),
+            results: noted.map(|(noted, _)| noted),
+        };
+        // It is only a matter of time if they cannot be written. The header names the chunks, so it comes last.
+        let is_there = self.header().is_some_and(|held| held.chunks == header.chunks);
+        let written =
+            is_there || self.system.write(&self.chunks, &mut |file| file.write_all(&bytes)).is_ok();
+        if written {
+            let _ = self
+                .system
+                .write(&self.header, &mut |file| Ok(serde_json::to_writer(file, &header)?));
+        }
+    }
+
+    fn header(&self) -> Option<KnownHeader> {
+        let bytes = self.system.read(&self.header).into_bytes().ok()?;
+        let header: KnownHeader = serde_json::from_slice(&bytes).ok()?;
+        let is_readable = header.format == FORMAT && header.build == env!("EVALRS_BUILD");
+        is_readable.then_some(header)
+    }
+
+    /// The files of the store; none where the system knows too little of files.
+    fn store(&self) -> Option<StoreThen> {
+        let segments = segment_states(self.system, &join(&self.surroundings.cache_dir, "v1"))?;
+        let committed = self.surroundings.committed_files(self.system).into_iter();
+        let committed = committed.map(|path| {
+            let state = self.system.state(&path)?;
+            Some((path, state))
+        });
+        Some(StoreThen { segments, committed: committed.collect::<Option<_>>()? })
+    }
+
+    /// The keys that were written since; none if something is gone, and anything may be another.
+    fn written_since(&self, then: &StoreThen, now: &StoreThen) -> Option<KeySet> {
+        let is_there =
+            |(name, _): &(String, FileState)| now.segments.iter().any(|(it, _)| it == name);
+        if then.committed != now.committed || !then.segments.iter().all(is_there) {
+            return None;
+        }
+        let mut keys = KeySet::default();
+        let dir = Path::new(&self.surroundings.cache_dir);
+        for segment in now.segments.iter().filter(|segment| !then.segments.contains(segment)) {
+            let name = segment.0.strip_prefix("seg/").unwrap_or(&segment.0);
+            keys.extend(keys_of_segment(dir, name).ok()?);
+        }
+        Some(keys)
+    }
+
+    /// The same files, and those that this process has written since. What others have written since may be read or not: so it
+    /// counts as written later.
+    fn with_own(&self, seen: StoreThen) -> StoreThen {
+        let Some(now) = self.store() else { return seen };
+        let own = now.segments.into_iter().filter(|(name, _)| name.contains(process_mark()));
+        let known: Vec<_> =
+            seen.segments.into_iter().filter(|(name, _)| !name.contains(process_mark())).collect();
+        StoreThen { segments: known.into_iter().chain(own).collect(), ..seen }
+    }
+}
+
+/// The files of the store at one moment.
+#[derive(Debug)]
+pub(super) struct StoreSeen(StoreThen);

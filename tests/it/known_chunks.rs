@@ -1,0 +1,222 @@
+//! A fresh run that knows what the last one found of most rows: after each edit it leaves what a run leaves that knows nothing.
+#![expect(clippy::disallowed_methods, reason = "tests touch the files of the user")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::judge::Judge;
+use crate::space::{Ran, Space};
+
+const SUITE: &str = "\
+name: bot
+dataset: data.jsonl
+max_concurrent: 32
+graders:
+  short: {kind: tool, function: length, config: {max: 12}}
+  kind: {kind: rubric, prompt_path: kind.md, model: judge-1}
+gate: {metric_key: short, metric: avg_score, op: gte, value: 0.1}
+";
+
+/// Enough rows that what is known of them is kept.
+const ROWS: usize = 1_600;
+
+fn row(at: usize) -> String {
+    let length = at % 17;
+    format!(
+        "{{\"id\": \"s{at}\", \"input\": \"q{at}\", \"output\": \"{at} {}\"}}\n",
+        "x".repeat(length)
+    )
+}
+
+fn rows() -> String {
+    (0..ROWS).map(row).collect()
+}
+
+fn space() -> Space {
+    let space = Space::new(&[
+        ("suite.yaml", SUITE),
+        ("kind.md", "Is {submission} kind?\n"),
+        ("data.jsonl", rows().as_str()),
+        ("evalrs.toml", ""),
+    ]);
+    space.write(".evalrs/.gitignore", "*\n");
+    space
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let name = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            // What is known is all that the copy lacks.
+            true if path.ends_with(".evalrs/index") => {}
+            true => copy(&path, &name),
+            false => _ = fs::copy(&path, &name).unwrap(),
+        }
+    }
+}
+
+fn run(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
+    space.run_with(judge, &[&["run", "suite.yaml"], args].concat())
+}
+
+/// What a run printed, without its time and its id.
+fn printed(space: &Space, ran: &Ran) -> String {
+    let id = space.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    let shown = ran.shown().replace(&id, "RUN");
+    let is_timed = |line: &&str| !line.contains(" in ") && !line.contains(" s ");
+    shown.lines().filter(is_timed).collect::<Vec<_>>().join("\n")
+}
+
+/// The record of the last run, without times and ids.
+fn recorded(space: &Space) -> Vec<String> {
+    let mut files: Vec<String> =
+        ["header.json", "results.jsonl", "summary.json"].map(|name| space.record(name)).to_vec();
+    let mut facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+    for name in ["id", "started", "finished", "results", "facts_digest"] {
+        facts.as_object_mut().unwrap().remove(name);
+    }
+    facts["moved"]["since"] = Value::Null;
+    files.push(facts.to_string());
+    files
+}
+
+type SpaceEdit = fn(&Space);
+
+fn edit_rows(space: &Space, edit: impl FnOnce(String) -> String) {
+    let before = space.read("data.jsonl");
+    let after = edit(before.clone());
+    assert_ne!(before, after);
+    space.write("data.jsonl", after);
+}
+
+fn edit_suite(space: &Space, from: &str, to: &str) {
+    let before = space.read("suite.yaml");
+    assert!(before.contains(from));
+    space.write("suite.yaml", before.replace(from, to));
+}
+
+const EDITS: [(&str, SpaceEdit); 14] = [
+    ("a row", |space| edit_rows(space, |rows| rows.replace("\"800 x", "\"800 y"))),
+    ("a row that fails now", |space| {
+        edit_rows(space, |rows| rows.replace("\"17 ", "\"17 much too long for this "));
+    }),
+    ("rows more", |space| edit_rows(space, |rows| rows + &row(ROWS) + &row(ROWS + 1))),
+    ("a row less", |space| edit_rows(space, |rows| rows.replace(&row(40), ""))),
+    ("rows that move", |space| {
+        edit_rows(space, |rows| {
+            let (front, back) = rows.split_at(rows.find("{\"id\": \"s900\"").unwrap());
+            format!("{back}{front}")
+        });
+    }),
+    ("rows without ids", |space| {
+        edit_rows(space, |rows| {
+            rows.replace("\"id\": \"s5\", ", "").replace("\"id\": \"s6\", ", "")
+        });
+    }),
+    ("the gate", |space| edit_suite(space, "value: 0.1", "value: 0.9")),
+    ("a threshold", |space| {
+        edit_suite(space, "model: judge-1", "model: judge-1, pass_threshold: 0.9")
+    }),
+    ("the function of a grader", |space| edit_suite(space, "max: 12", "max: 9")),
+    ("another grader", |space| {
+        edit_suite(space, "gate:", "  ascii: {kind: tool, function: ascii_printable_only}\ngate:");
+    }),
+    ("a condition", |space| {
+        edit_suite(
+            space,
+            "dataset: data.jsonl",
+            "dataset: {path: data.jsonl, where: \"id != 's3'\"}",
+        )
+    }),
+    ("no condition", |space| {
+        edit_suite(
+            space,
+            "dataset: {path: data.jsonl, where: \"id != 's3'\"}",
+            "dataset: data.jsonl",
+        )
+    }),
+    ("prices", |space| space.write("evalrs.toml", "[prices.judge-1]\ninput = 9.0\noutput = 2.0\n")),
+    ("nothing", |_| {}),
+];
+
+/// Runs in a space and in a copy of it that knows nothing, and compares what they leave.
+fn compare(space: &Space, judge: &Judge, what: &str, args: &[&str]) {
+    let without = Space::new(&[]);
+    copy(&space.path("."), &without.path("."));
+    let asked = judge.count();
+    let known = run(space, judge, args);
+    let asked_knowing = judge.count() - asked;
+    let whole = run(&without, judge, args);
+    assert_eq!(printed(space, &known), printed(&without, &whole), "{what}");
+    for (known, whole) in recorded(space).into_iter().zip(recorded(&without)) {
+        assert!(known == whole, "{what}: {}", first_difference(&known, &whole));
+    }
+    assert_eq!(judge.count() - asked - asked_knowing, asked_knowing, "{what}: requests");
+}
+
+fn first_difference(left: &str, right: &str) -> String {
+    let mut shown = String::new();
+    let lines = left.lines().zip(right.lines());
+    if let Some((left, right)) = lines.filter(|(left, right)| left != right).next() {
+        write!(shown, "{left}\n{right}").unwrap();
+    }
+    shown
+}
+
+#[test]
+fn whatever_is_edited_what_is_known_decides_nothing() {
+    let judge = Judge::by_length();
+    let space = space();
+    assert_eq!(run(&space, &judge, &[]).code(), 0);
+    assert_eq!(space.names(".evalrs/index").len(), 3, "it is kept");
+    for (what, edit) in EDITS {
+        edit(&space);
+        compare(&space, &judge, what, &[]);
+    }
+}
+
+#[test]
+fn an_outcome_that_another_process_replaced_is_read() {
+    let judge = Judge::by_length();
+    let space = space();
+    assert_eq!(run(&space, &judge, &[]).code(), 0);
+    let other = Judge::new(|_, _| crate::judge::Answer::score(0.25));
+    let args = ["--refresh", "--no-record", "--sample", "s5", "--sample", "s900"];
+    assert_eq!(run(&space, &other, &args).code(), 0);
+    compare(&space, &judge, "outcomes refreshed", &["--failures", "2"]);
+    assert!(space.record("results.jsonl").contains("\"score\":0.25"));
+    // A sweep, or somebody, takes a segment away: what it had is called again.
+    let largest = space.segments().into_iter().max_by_key(|path| fs::metadata(path).unwrap().len());
+    fs::remove_file(largest.unwrap()).unwrap();
+    compare(&space, &judge, "a segment that is gone", &["--failures", "3"]);
+}
+
+#[test]
+fn what_is_known_may_be_damaged_and_is_named_nowhere() {
+    let judge = Judge::by_length();
+    let space = space();
+    assert_eq!(run(&space, &judge, &[]).code(), 0);
+    let chunks = space.names(".evalrs/index").into_iter().find(|name| name.ends_with(".chunks"));
+    let path = space.path(&format!(".evalrs/index/{}", chunks.unwrap()));
+    let bytes = fs::read(&path).unwrap();
+    let cut = bytes[..bytes.len() / 2].to_vec();
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 3] ^= 1;
+    for (what, damaged) in [("cut", cut), ("flipped", flipped), ("empty", Vec::new())] {
+        fs::write(&path, damaged).unwrap();
+        edit_rows(&space, |rows| rows + &row(ROWS + what.len()));
+        compare(&space, &judge, what, &[]);
+    }
+    // Whoever writes to the last results writes to no others.
+    let results = space.latest().join("results.jsonl");
+    let text = fs::read_to_string(&results).unwrap();
+    fs::remove_file(&results).unwrap();
+    fs::write(&results, text.replace("\"score\":1.0", "\"score\":0.0")).unwrap();
+    edit_rows(&space, |rows| rows.replace("\"800 x", "\"800 z"));
+    compare(&space, &judge, "edited results", &[]);
+}
