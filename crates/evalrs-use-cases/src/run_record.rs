@@ -14,6 +14,7 @@ use evalrs_engine::session::Session;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
+use evalrs_store::record::damage::{damage_of, passed_over};
 use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
 use evalrs_store::record::read::{PastRun, open};
 use evalrs_store::record::reference::base_of;
@@ -38,6 +39,8 @@ pub(super) struct KeptRun {
     pub folder: Option<String>,
     /// What moved since an earlier run.
     pub moved: Option<RunMoves>,
+    /// What is damaged of that run, and of the last one.
+    pub damaged: Vec<String>,
 }
 
 /// Writes the record of a run. It reports what moved since the run `against`, else since the last one.
@@ -54,9 +57,12 @@ pub(super) fn write_record(
         .then(|| write_or_share_report(session, report, &home, &facts.id, system))
         .transpose()?;
     let folder = join(&record::runs_of(&home), &facts.id);
+    let mut damaged = Vec::new();
     let moved = recorded.as_ref().and_then(|written| {
         let past = open(system, &folder, &facts.id)?;
+        damaged.extend(passed_over(system, &home, &facts.id));
         let before = against.cloned().or_else(|| base_of(system, &home, &past))?;
+        damaged.extend(damage_of(system, &before));
         let agreement = &report.summary.label_agreement;
         let now = LaterRun { past: &past, digest: Some(&written.digest), agreement };
         moves_since(&before, now, || all_labels(session), system)
@@ -68,7 +74,7 @@ pub(super) fn write_record(
         (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
     }
     let Some(written) = recorded else {
-        return Ok(KeptRun { folder: args.output.clone(), moved });
+        return Ok(KeptRun { folder: args.output.clone(), moved, damaged });
     };
     let results = written.origin.map(|mut results| {
         if let Some(digest) = results.questions.take() {
@@ -79,7 +85,7 @@ pub(super) fn write_record(
     let results_digest = Some(written.digest);
     record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
-    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved })
+    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved, damaged })
 }
 
 /// What the results of a record were made of, if that is known, and their digest.
