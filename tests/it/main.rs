@@ -49,6 +49,8 @@ mod labels;
 mod letta;
 mod limits;
 mod mcp;
+#[cfg(unix)]
+mod overlap;
 mod panels;
 #[cfg(unix)]
 mod programs;
