@@ -151,7 +151,10 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, 
         match error {
             SideError::WithoutResults => Error::plain(
                 format!("the record `{run}` has no results"),
-                format!("the run did not finish; see `{}`", sanitize(&past.folder)),
+                format!(
+                    "the run did not finish, or `results.jsonl` was removed; see `{}`",
+                    sanitize(&past.folder)
+                ),
             ),
             SideError::NotASession => Error::plain(
                 format!("`{run}` is not a session of `watch`: it has no saves"),

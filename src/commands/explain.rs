@@ -2,6 +2,7 @@
 
 use crate::cli::ExplainArgs;
 use evalrs_base::file_path::join;
+use evalrs_base::text::sanitize;
 use evalrs_engine::inspect::explain::{EarlierRuns, ExplanationSource, winning};
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::inspect::reasons::AskReasons;
@@ -14,6 +15,7 @@ use evalrs_metrics::explain::ExplainReport;
 use evalrs_metrics::explain::sent::SentReport;
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::explain as report;
+use evalrs_store::record::damage::{damage_of, passed_over};
 use evalrs_store::record::history::History;
 use evalrs_store::record::read::{PastRun, open, runs};
 use evalrs_store::record::runs_of;
@@ -22,6 +24,9 @@ use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::session_of_sample;
+
+/// After the ids of all runs.
+const LAST: &str = "~";
 
 /// How many earlier runs are looked through for one that differs.
 const MOST_RUNS: usize = 50;
@@ -39,7 +44,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let places = places(args, &session)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();
-    let earlier: Vec<PastRun> = match &args.run {
+    let pasts: Vec<PastRun> = match &args.run {
         None => runs(console.system, &home, &suite).take(MOST_RUNS).collect(),
         Some(named) => vec![named_run(named, &home, console.system)?],
     };
@@ -66,10 +71,15 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let lines = SampleLines::new(&args.sample, console.system);
     let history = History::of_sample(&lines, runs(console.system, &home, &suite), &names);
     let reasons = AskReasons::new(&session, &history);
-    let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
+    let earlier = EarlierRuns { pasts: &pasts, lines: &lines };
     let mut explaining = ExplanationSource::new(&session, &mut layers, &reasons, Some(earlier));
     explaining.elsewhere = found.elsewhere;
     let results = places.into_iter().filter_map(|(chunk, at)| explaining.case(chunk, at)).collect();
+    let damaged = pasts.iter().filter(|past| lines.were_read(past));
+    let damaged = damaged.flat_map(|past| damage_of(console.system, past));
+    let damaged = damaged.chain(passed_over(console.system, &home, LAST));
+    let damaged: Vec<String> = damaged.map(|damage| sanitize(&damage)).collect();
+    console.warn(damaged)?;
     let explanation =
         ExplainReport { format: FORMAT, suite, sample_id: args.sample.clone(), results };
     if args.json {

@@ -50,6 +50,8 @@ mod labels;
 mod letta;
 mod limits;
 mod mcp;
+#[cfg(unix)]
+mod overlap;
 mod panels;
 #[cfg(unix)]
 mod programs;

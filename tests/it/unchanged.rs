@@ -3,10 +3,17 @@
 //! Whether a run read anything is known by the steps that it logs, and what it prints is compared with `--verify`.
 #![expect(clippy::disallowed_methods, reason = "tests touch the files of the user")]
 
+#[cfg(unix)]
+mod damage;
+#[cfg(unix)]
+mod edits;
+#[cfg(unix)]
+mod rounds;
+
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
@@ -56,6 +63,17 @@ fn age(folder: &Path) {
     }
 }
 
+/// Longer than two changes may have one time. evalrs waits for 50 ms.
+const SETTLED: Duration = Duration::from_millis(60);
+
+/// Waits until the clock has moved on, so that no write could go unseen any more.
+fn wait_until_settled() {
+    let since = Instant::now();
+    while since.elapsed() < SETTLED {
+        std::thread::yield_now();
+    }
+}
+
 fn run(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
     let mut command = space.command(&["run", "suite.yaml"]);
     command.args(args).env("OPENAI_BASE_URL", judge.url()).env("EVALRS_LOG", "debug");
@@ -87,6 +105,7 @@ fn repeatable(judge: &Judge) -> Space {
     for folder in ["data", ".", "cache"] {
         age(&space.path(folder));
     }
+    wait_until_settled();
     assert!(!is_repeated(&run(&space, judge, &[])), "nothing is known yet");
     let second = run(&space, judge, &[]);
     assert!(is_repeated(&second), "{}", second.shown());
@@ -113,7 +132,7 @@ fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
     let mut facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
     let mut expected = facts_of_whole;
     for facts in [&mut facts, &mut expected] {
-        for name in ["id", "started", "finished", "moved"] {
+        for name in ["id", "started", "finished", "moved", "facts_digest"] {
             facts.as_object_mut().unwrap().remove(name);
         }
     }
@@ -126,7 +145,7 @@ fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
 #[test]
 fn whatever_changes_is_read_again() {
     let judge = judge();
-    let edits: [(&str, SpaceEdit); 16] = [
+    let edits: [(&str, SpaceEdit); 17] = [
         ("a row", |space| space.write("data/a.json", ROW.replace("Good", "Bad "))),
         ("a new row", |space| space.write("data/b.json", ROW.replace("\"a\"", "\"b\""))),
         ("a row that goes", |space| {
@@ -153,6 +172,7 @@ fn whatever_changes_is_read_again() {
         }),
         ("the summary in the record", |space| edit_in_place(space, "summary.json")),
         ("the facts in the record", |space| edit_in_place(space, "run.json")),
+        ("the history", |space| fs::remove_file(space.path(".evalrs/bot.history.jsonl")).unwrap()),
         ("another run of the suite", |space| {
             assert_eq!(space.run(&["run", "suite.yaml", "--grader", "short"]).code(), 0);
         }),
@@ -203,6 +223,22 @@ fn a_suite_over_a_record_is_always_read() {
         let ran = run(&space, &judge, &[]);
         assert!(!is_repeated(&ran) && ran.code() == 0, "{}", ran.shown());
     }
+}
+
+#[test]
+fn judgments_that_are_committed_among_the_records_are_looked_at() {
+    let judge = judge();
+    let space = space();
+    space.write("evalrs.toml", "[cache]\ndir = \".evalrs/cache\"\n");
+    space.write(".evalrs/cache/bot.judgments.jsonl", "");
+    space.write(".evalrs/cache/v1/seg/.keep", "");
+    wait_until_settled();
+    run(&space, &judge, &[]);
+    run(&space, &judge, &[]);
+    let repeated = run(&space, &judge, &[]);
+    assert!(is_repeated(&repeated), "{}", repeated.shown());
+    space.write(".evalrs/cache/bot.judgments.jsonl", "\n");
+    assert!(!is_repeated(&run(&space, &judge, &[])));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use salsa::Storage;
 
 use super::inputs::{Chunk, File, Program, ProgramState};
 use super::known::{KnownChunk, KnownChunks};
-use super::outcomes::OutcomeTable;
+use super::outcomes::{ArchivedReply, OutcomeTable};
 use evalrs_base::file_text::FileText;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Outcome;
@@ -36,8 +36,8 @@ pub trait Db: salsa::Database {
     /// The digest of what was replied to an action, if something was; its text may have been let go of.
     fn reply_digest(&self, key: ActionKey) -> Option<u64>;
 
-    /// The result of an action, if it is in memory: another one may be known by its digest.
-    fn outcome_in_memory(&self, key: ActionKey) -> Option<Arc<Outcome>>;
+    /// The digests of the reply to an action, if there is one; its text may have been let go of.
+    fn archived_reply(&self, key: ActionKey) -> Option<ArchivedReply>;
 
     /// What an earlier process found of a chunk, by the digest of its rows.
     fn known_chunk(&self, hash: u128) -> Option<&KnownChunk>;
@@ -172,8 +172,8 @@ impl Db for Database {
         self.outcomes.reply_digest(key)
     }
 
-    fn outcome_in_memory(&self, key: ActionKey) -> Option<Arc<Outcome>> {
-        self.outcomes.in_memory(key)
+    fn archived_reply(&self, key: ActionKey) -> Option<ArchivedReply> {
+        self.outcomes.archived(key)
     }
 
     fn known_chunk(&self, hash: u128) -> Option<&KnownChunk> {

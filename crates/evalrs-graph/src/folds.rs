@@ -249,12 +249,7 @@ fn each_judgment<'db>(
         let _ = chunk.epoch(db);
         if let Some(known) = known::grades(db, *chunk, grader) {
             for action in known.actions().iter().filter(|action| seen.insert(action.key())) {
-                // Who stores the same reply once more may have used something else for it.
-                let usage = match db.outcome_in_memory(action.key()) {
-                    Some(outcome) => JudgmentUsage::of(&outcome, prices, judge.model_of(0)),
-                    None => known.usage(action, prices, judge.model_of(0)),
-                };
-                visit(0, usage);
+                visit(0, known.usage(action, prices, judge.model_of(0)));
             }
             continue;
         }

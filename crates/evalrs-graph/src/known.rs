@@ -17,6 +17,7 @@ use super::Db;
 use super::cases::{mask, occurrences};
 use super::graders::{Grader, graders};
 use super::inputs::Chunk;
+use super::outcomes::ArchivedReply;
 use super::selection::SelectableCase;
 use evalrs_base::price::{Cost, Prices};
 use evalrs_base::threshold::reaches;
@@ -93,8 +94,7 @@ pub struct KnownAction {
     /// The case in its chunk.
     pub case: u32,
     key: [u8; 32],
-    /// That of the reply.
-    digest: u64,
+    reply: ArchivedReply,
     usage: Option<KnownUsage>,
     /// The place of the model that replied, among those of the grades.
     model: Option<u16>,
@@ -129,9 +129,9 @@ impl KnownAction {
         ActionKey(self.key)
     }
 
-    /// The digest of its reply.
-    pub fn digest(&self) -> u64 {
-        self.digest
+    /// The digests of its reply.
+    pub fn reply(&self) -> ArchivedReply {
+        self.reply
     }
 
     /// What it used, if that is known.
@@ -178,7 +178,7 @@ impl KnownGrades {
 
     /// Whether the outcomes are those that they were made of.
     fn holds(&self, db: &dyn Db) -> bool {
-        self.actions.iter().all(|action| db.reply_digest(action.key()) == Some(action.digest))
+        self.actions.iter().all(|action| db.archived_reply(action.key()) == Some(action.reply))
     }
 }
 
@@ -211,11 +211,8 @@ pub fn results(db: &dyn Db, chunk: Chunk, scope: u128) -> Option<KnownResults> {
     let known = db.known_chunk(chunk.records(db).hash())?;
     let results = known.results.filter(|results| results.scope == scope)?;
     let is_alone = |occurrence: &u32| *occurrence == 1;
-    let is_unread = |action: &KnownAction| db.outcome_in_memory(action.key()).is_none();
-    let are_graders_known = graders(db, chunk.root(db)).iter().all(|grader| {
-        // What is in memory may be another outcome with the same reply.
-        grades(db, chunk, *grader).is_some_and(|grades| grades.actions.iter().all(is_unread))
-    });
+    let mut graders = graders(db, chunk.root(db)).iter();
+    let are_graders_known = graders.all(|grader| grades(db, chunk, *grader).is_some());
     let is_same = rows(db, chunk).is_some()
         && are_graders_known
         && occurrences(db, chunk).iter().all(is_alone);

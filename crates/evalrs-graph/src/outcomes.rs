@@ -8,6 +8,7 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
@@ -23,7 +24,19 @@ pub trait ReplyArchive: Send + Sync {
 #[derive(Debug)]
 struct KnownOutcome {
     outcome: Option<Arc<Outcome>>,
+    /// That of the text of a reply.
     digest: u64,
+    /// That of all that is known of it, with its key.
+    whole: u128,
+}
+
+/// A reply that the archive has, by its digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchivedReply {
+    /// That of its text.
+    pub text: u64,
+    /// That of all that is known of it, with its key.
+    pub whole: u128,
 }
 
 /// Outcomes by key.
@@ -42,7 +55,8 @@ impl OutcomeTable {
     pub fn extend(&self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
         let known = outcomes.into_iter().map(|(key, outcome)| {
             let digest = digest(&outcome);
-            (key, KnownOutcome { outcome: Some(outcome), digest })
+            let whole = digest_of(key, &outcome);
+            (key, KnownOutcome { outcome: Some(outcome), digest, whole })
         });
         self.known.write().unwrap_or_else(PoisonError::into_inner).extend(known);
     }
@@ -72,7 +86,7 @@ impl OutcomeTable {
     pub fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
         let digest = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-            let KnownOutcome { outcome, digest } = known.get(&key)?;
+            let KnownOutcome { outcome, digest, .. } = known.get(&key)?;
             if let Some(outcome) = outcome {
                 return Some(Arc::clone(outcome));
             }
@@ -99,18 +113,16 @@ impl OutcomeTable {
     /// The digest of a reply, if there is one.
     pub(super) fn reply_digest(&self, key: ActionKey) -> Option<u64> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let KnownOutcome { outcome, digest } = known.get(&key)?;
+        let KnownOutcome { outcome, digest, .. } = known.get(&key)?;
         let is_failure = matches!(outcome.as_deref(), Some(Outcome::Failure(_)));
         (!is_failure).then_some(*digest)
     }
 
-    /// The digest of all outcomes; none where the text of one was let go of.
-    pub fn digest(&self) -> Option<u128> {
+    /// The digest of all outcomes.
+    pub fn digest(&self) -> u128 {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         // Their order is that of the hash, and a sum has none.
-        known.iter().try_fold(0_u128, |sum, (key, KnownOutcome { outcome, .. })| {
-            Some(sum.wrapping_add(digest_of(*key, outcome.as_ref()?)))
-        })
+        known.values().fold(0, |sum, known| known.whole.wrapping_add(sum))
     }
 
     /// Sets where released replies can be read again; without a reader, those whose text is not in memory are
@@ -125,17 +137,19 @@ impl OutcomeTable {
     }
 
     /// Adds replies of which only the digest is known, and that the archive has; those that are known stay.
-    pub fn add_archived(&self, replies: impl Iterator<Item = (ActionKey, u64)>) {
+    pub fn add_archived(&self, replies: impl Iterator<Item = (ActionKey, ArchivedReply)>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        for (key, digest) in replies {
-            known.entry(key).or_insert(KnownOutcome { outcome: None, digest });
+        for (key, ArchivedReply { text, whole }) in replies {
+            known.entry(key).or_insert(KnownOutcome { outcome: None, digest: text, whole });
         }
     }
 
-    /// The result of an action, if it is in memory.
-    pub(super) fn in_memory(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+    /// The digests of a reply, if there is one.
+    pub(super) fn archived(&self, key: ActionKey) -> Option<ArchivedReply> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(&key)?.outcome.clone()
+        let KnownOutcome { outcome, digest, whole } = known.get(&key)?;
+        let is_failure = matches!(outcome.as_deref(), Some(Outcome::Failure(_)));
+        (!is_failure).then_some(ArchivedReply { text: *digest, whole: *whole })
     }
 
     /// Whether an action has an outcome that is kept.

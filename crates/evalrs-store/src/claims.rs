@@ -42,10 +42,13 @@ const IS_LOCKED: bool = cfg!(unix);
 
 const EXTENSION: &str = "claims";
 
+/// Takes the lock of a file, if the file system has locks and nobody holds it.
+pub(crate) type TryLock = fn(&File) -> Result<(), TryLockError>;
+
 /// The claims of this process and of all others.
-#[derive(Default)]
 pub(crate) struct Claims {
     folder: PathBuf,
+    pub(crate) try_lock: TryLock,
     own: OwnClaims,
     /// What this process has in flight.
     held: KeySet,
@@ -56,6 +59,7 @@ pub(crate) struct Claims {
     released: KeySet,
     /// Whether processes may have come or gone since the store was looked at.
     has_moved: bool,
+    warning: Option<String>,
 }
 
 #[derive(Default)]
@@ -89,7 +93,22 @@ struct OtherClaims {
 impl Claims {
     /// The claims in the folder `live`, which need not exist.
     pub(crate) fn of(live: PathBuf) -> Self {
-        Self { folder: live, ..Self::default() }
+        Self {
+            folder: live,
+            try_lock: File::try_lock,
+            own: OwnClaims::default(),
+            held: KeySet::default(),
+            others: BTreeMap::new(),
+            changed: None,
+            released: KeySet::default(),
+            has_moved: false,
+            warning: None,
+        }
+    }
+
+    /// That calls are not shared, if that was not said yet.
+    pub(crate) fn take_warning(&mut self) -> Option<String> {
+        self.warning.take()
     }
 
     /// Claims a call for this process. False if another one has it in flight.
@@ -140,7 +159,7 @@ impl Claims {
     /// Adds lines to the file of this process, which is made if there is none yet, and returns its name.
     fn write(&mut self, lines: &str) -> Option<String> {
         if matches!(self.own, OwnClaims::None) {
-            self.own = OwnFile::create(&self.folder).map_or(OwnClaims::Impossible, OwnClaims::Some);
+            self.own = self.create();
         }
         let OwnClaims::Some(own) = &mut self.own else { return None };
         match own.file.write_all(lines.as_bytes()) {
@@ -148,6 +167,22 @@ impl Claims {
             Err(_) => {
                 self.own = OwnClaims::Impossible;
                 None
+            }
+        }
+    }
+
+    /// Makes the file of this process. Without locks nobody could see that it has ended.
+    fn create(&mut self) -> OwnClaims {
+        match OwnFile::create(&self.folder, self.try_lock) {
+            Ok(own) => OwnClaims::Some(own),
+            Err(NoClaims::Unwritten) => OwnClaims::Impossible,
+            Err(NoClaims::Unlocked(error)) => {
+                let folder = self.folder.display();
+                self.warning = Some(format!(
+                    "files in `{folder}` cannot be locked ({error}): before each call the store is looked at, but \
+                    processes that call at the same moment do not see each other"
+                ));
+                OwnClaims::Impossible
             }
         }
     }
@@ -161,7 +196,7 @@ impl Claims {
 
     fn is_live(&mut self, name: &str) -> bool {
         let Some(other) = self.others.get_mut(name) else { return false };
-        if other.has_ended() || other.seen.elapsed() > ABANDONED {
+        if other.has_ended(self.try_lock) || other.seen.elapsed() > ABANDONED {
             self.bury(name);
             return false;
         }
@@ -218,22 +253,35 @@ impl Claims {
     }
 }
 
+/// Why a process has no file of claims.
+enum NoClaims {
+    /// It cannot be made: nor can a segment, which says so.
+    Unwritten,
+    Unlocked(io::Error),
+}
+
+impl From<io::Error> for NoClaims {
+    fn from(_: io::Error) -> Self {
+        Self::Unwritten
+    }
+}
+
 impl OwnFile {
-    fn create(folder: &Path) -> io::Result<Self> {
+    fn create(folder: &Path, try_lock: TryLock) -> Result<Self, NoClaims> {
         fs::create_dir_all(folder)?;
         loop {
             let name = format!("{}.{EXTENSION}", process_name());
             let path = folder.join(&name);
             let file = File::options().append(true).create_new(true).open(&path)?;
-            let locked = if IS_LOCKED { file.try_lock() } else { Ok(()) };
+            let locked = if IS_LOCKED { try_lock(&file) } else { Ok(()) };
             match locked {
                 // Somebody may have taken it for the file of a process that has ended, before it was locked.
                 Ok(()) if !path.exists() => {}
-                Ok(()) => return Self::touched(name, path, file),
+                Ok(()) => return Ok(Self::touched(name, path, file)?),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => {
                     let _ = fs::remove_file(&path);
-                    return Err(error);
+                    return Err(NoClaims::Unlocked(error));
                 }
             }
         }
@@ -303,8 +351,8 @@ impl OtherClaims {
     }
 
     /// Whether its process has ended: then nobody has the lock.
-    fn has_ended(&self) -> bool {
-        IS_LOCKED && self.file.try_lock().is_ok()
+    fn has_ended(&self, try_lock: TryLock) -> bool {
+        IS_LOCKED && try_lock(&self.file).is_ok()
     }
 }
 

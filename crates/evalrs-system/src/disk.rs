@@ -66,11 +66,13 @@ impl FileState {
         }
     }
 
-    /// Whether no write after the moment `now` could leave the file in this state.
+    /// Whether no write after the moment `now` could leave the file in this state. Anybody can set the time of the last write,
+    /// but not that of the last change.
     pub fn is_settled(&self, now: DiskMoment) -> bool {
-        let is_coarse = self.written.is_multiple_of(1_000_000_000);
-        let written = UNIX_EPOCH + Duration::from_nanos(self.written);
-        written + if is_coarse { COARSE } else { BEHIND } < now.0
+        let last = self.written.max(self.changed);
+        let is_coarse = last.is_multiple_of(1_000_000_000);
+        let last = UNIX_EPOCH + Duration::from_nanos(last);
+        last + if is_coarse { COARSE } else { BEHIND } < now.0
     }
 }
 

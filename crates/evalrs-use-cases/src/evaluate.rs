@@ -305,7 +305,7 @@ fn run_one(
     let last = known.as_ref().and_then(KnownDataset::last_results);
     let before = RunBefore { against: against.as_ref(), last: last.as_ref() };
     let recorded = write_record(args, &ended, before, &questions, console.system);
-    warn(&settled, console.err)?;
+    let is_quiet = warn_of_all(&settled, recorded.as_ref().ok(), console)?;
     add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
     // What is not stored is known to nobody else.
     let is_stored = settled.write_error.is_none() && !settled.interrupted;
@@ -321,13 +321,26 @@ fn run_one(
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
     add_report(args, &run, reports, console)?;
     recorded?;
-    let notes = one.notes.filter(|_| can_be_repeated(&settled, session));
+    let notes = one.notes.filter(|_| is_quiet && can_be_repeated(&settled, session));
     notes.map(|notes| notes.print(args, &facts, &run, console)).transpose()?;
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
+}
+
+/// Warns of what went wrong, and of earlier records that are damaged. False if there are any: a run that repeats this one compares
+/// with another record.
+fn warn_of_all(
+    settled: &Settlement,
+    kept: Option<&KeptRun>,
+    console: &mut Console<'_>,
+) -> std::io::Result<bool> {
+    warn(settled, console.err)?;
+    let damaged = kept.map_or(&[][..], |kept| &kept.damaged);
+    console.warn(damaged.iter().map(|damage| sanitize(damage)))?;
+    Ok(damaged.is_empty())
 }
 
 /// What is reported of the process, and of its record if that was written.

@@ -88,6 +88,13 @@ fn no_record(run: &str, home: &str, system: &dyn System) -> Error {
             );
         }
     }
+    let folder = join(&runs, id);
+    if !id.is_empty() && !id.contains('/') && system.list(&folder).is_some() {
+        return Error::plain(
+            sanitize(&format!("cannot read the record in `{folder}`: `header.json` is missing")),
+            "the run did not finish, or somebody removed the file; name another run",
+        );
+    }
     Error::plain(
         format!("no record of a run at `{}`", sanitize(run)),
         format!(

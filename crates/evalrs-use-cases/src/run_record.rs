@@ -15,6 +15,7 @@ use evalrs_engine::session::Session;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
+use evalrs_store::record::damage::{damage_of, passed_over};
 use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
 use evalrs_store::record::parts::ResultsPart;
 use evalrs_store::record::read::{PastRun, open};
@@ -42,6 +43,8 @@ pub(super) struct KeptRun {
     pub moved: Option<RunMoves>,
     /// The digest of its results, and where those of each chunk stand, if that is known.
     pub results: Option<(String, Vec<ResultsPart>)>,
+    /// What is damaged of that run, and of the last one.
+    pub damaged: Vec<String>,
 }
 
 /// What a run is compared with.
@@ -72,9 +75,12 @@ pub(super) fn write_record(
         })
         .transpose()?;
     let folder = join(&record::runs_of(&home), &facts.id);
+    let mut damaged = Vec::new();
     let moved = recorded.as_ref().and_then(|written| {
         let past = open(system, &folder, &facts.id)?;
+        damaged.extend(passed_over(system, &home, &facts.id));
         let before = against.cloned().or_else(|| base_of(system, &home, &past))?;
+        damaged.extend(damage_of(system, &before));
         let agreement = &report.summary.label_agreement;
         let common = splicing.as_ref().and_then(|it| it.common(&before.id, &written.parts));
         let now = LaterRun { past: &past, digest: Some(&written.digest), agreement, common };
@@ -87,7 +93,7 @@ pub(super) fn write_record(
         (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
     }
     let Some(written) = recorded else {
-        return Ok(KeptRun { folder: args.output.clone(), moved, ..KeptRun::default() });
+        return Ok(KeptRun { folder: args.output.clone(), moved, damaged, results: None });
     };
     let results = written.origin.map(|mut results| {
         if let Some(digest) = results.questions.take() {
@@ -99,7 +105,7 @@ pub(super) fn write_record(
     record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
     let results = Some((written.digest, written.parts));
-    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved, results })
+    Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved, damaged, results })
 }
 
 /// What the results of a record were made of, if that is known, and their digest.

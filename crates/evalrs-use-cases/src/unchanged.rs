@@ -17,6 +17,7 @@ use super::console::Console;
 use super::context::SuiteContext;
 use super::reports::{Reports, process_facts};
 use super::run_end::all_tallies;
+use super::run_history::history_files;
 use super::run_record::remove_records;
 use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
@@ -33,7 +34,7 @@ use evalrs_system::traced::{TracedAnswer, TracedSystem};
 use evalrs_system::{FileBytes, FileState, System};
 
 /// The version of the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A larger report is made again: reading it takes as long.
 const MAX_TEXT: usize = 1 << 20;
@@ -64,6 +65,8 @@ struct Manifest {
     /// The last run, and the state of the files of its record.
     record: String,
     files: Vec<FileState>,
+    /// The files of the suite's history. Where the line of the last run is gone, a whole run writes it again.
+    history: Vec<(String, FileState)>,
     /// What it would have printed if it had been the second one, and the id that the text has.
     printed: PrintedRun,
 }
@@ -74,6 +77,21 @@ pub(super) struct PrintedRun {
     pub id: String,
     pub out: String,
     pub err: String,
+}
+
+impl Manifest {
+    /// A line with the digest of the rest, and the rest.
+    fn text(&self) -> serde_json::Result<String> {
+        let text = serde_json::to_string(self)?;
+        Ok(format!("{}\n{text}", blake3::hash(text.as_bytes()).to_hex()))
+    }
+
+    /// None where a byte is not as it was written: what is printed is in there.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (digest, text) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
+        let is_whole = *digest == *blake3::hash(text.as_bytes()).to_hex();
+        is_whole.then(|| serde_json::from_str(text).ok()).flatten()
+    }
 }
 
 /// Takes what a run would print if it was repeated.
@@ -188,12 +206,16 @@ impl RepeatableRun {
 
     /// What the last run left, if all that it looked at is as it was.
     fn unchanged(&self, system: &dyn System) -> Option<Manifest> {
-        let manifest: Manifest = read_json(system, &self.path)?;
+        let manifest = Manifest::read(&system.read(&self.path).into_bytes().ok()?)?;
         let is_same = manifest.format == FORMAT
             && manifest.question == self.question
             && manifest.day == self.day
             && manifest.store == self.store
-            && manifest.notes == system.list(&self.uses);
+            && manifest.notes == system.list(&self.uses)
+            && manifest
+                .history
+                .iter()
+                .all(|(path, state)| system.state(path).as_ref() == Some(state));
         (is_same && manifest.inputs.iter().all(|input| input.holds(system))).then_some(manifest)
     }
 
@@ -248,11 +270,13 @@ impl RepeatableRun {
 
     /// Keeps what is to be known for the next run, if it can be known.
     pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
-        let records = format!("{}/", self.home);
-        let is_input = |path: &str| !path.starts_with(&records);
-        let (Some(inputs), Some(store), Some(files)) =
-            (traced.answers(is_input), self.own_store(system), self.files_of(&printed.id, system))
-        else {
+        let is_input = |path: &str| !self.is_of_records(path);
+        let (Some(inputs), Some(store), Some(files), Some(history)) = (
+            traced.answers(is_input),
+            self.own_store(system),
+            self.files_of(&printed.id, system),
+            self.history(&printed.id, system),
+        ) else {
             return;
         };
         if printed.out.len() + printed.err.len() > MAX_TEXT {
@@ -267,9 +291,24 @@ impl RepeatableRun {
             notes: system.list(&self.uses),
             record: printed.id.clone(),
             files,
+            history,
             printed,
         };
         self.write(&manifest, system);
+    }
+
+    /// Whether a path is among the records, which every run reads and changes. Whatever else is beside them is the user's.
+    fn is_of_records(&self, path: &str) -> bool {
+        let inner = path.strip_prefix(&self.home).and_then(|inner| inner.strip_prefix('/'));
+        let first = inner.and_then(|inner| inner.split('/').next());
+        inner.is_some_and(|inner| !inner.contains('/')) || matches!(first, Some("runs" | "index"))
+    }
+
+    /// The state of the files of the suite's history, if a run of this id is known.
+    fn history(&self, id: &str, system: &dyn System) -> Option<Vec<(String, FileState)>> {
+        let facts: RunFacts = read_json(system, &join(&self.folder_of(id), "run.json"))?;
+        let files = history_files(&facts.suite, &self.surroundings, system);
+        files.into_iter().map(|path| system.state(&path).map(|state| (path, state))).collect()
     }
 
     fn folder_of(&self, id: &str) -> String {
@@ -285,7 +324,9 @@ impl RepeatableRun {
 
     /// It is only a matter of time if it cannot be written.
     fn write(&self, manifest: &Manifest, system: &dyn System) {
-        let _ = system.write(&self.path, &mut |file| Ok(serde_json::to_writer(file, manifest)?));
+        let _ = manifest
+            .text()
+            .map(|text| system.write(&self.path, &mut |file| file.write_all(text.as_bytes())));
     }
 
     /// The state of the store, if only this process has written to it since it was looked at.
@@ -384,5 +425,38 @@ impl Write for KeptMessages<'_, '_> {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.below.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMAT, Manifest, PrintedRun};
+    use evalrs_system::FileState;
+    use evalrs_system::traced::TracedAnswer;
+
+    #[test]
+    fn a_manifest_of_which_a_byte_has_changed_is_none() {
+        let manifest = Manifest {
+            format: FORMAT,
+            question: "q".to_owned(),
+            day: "20260101".to_owned(),
+            inputs: vec![TracedAnswer::File("a".to_owned(), FileState::default())],
+            store: vec![("seg/1.jsonl".to_owned(), FileState::default())],
+            notes: None,
+            record: "1".to_owned(),
+            files: Vec::new(),
+            history: Vec::new(),
+            printed: PrintedRun { out: "gate: PASSED\n".to_owned(), ..PrintedRun::default() },
+        };
+        let bytes = manifest.text().unwrap().into_bytes();
+        assert_eq!(Manifest::read(&bytes).unwrap().printed.out, manifest.printed.out);
+        for at in 0..bytes.len() {
+            assert!(Manifest::read(&bytes[..at]).is_none(), "cut at {at}");
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << bit;
+                assert!(Manifest::read(&bytes).is_none(), "bit {bit} of byte {at}");
+            }
+        }
     }
 }

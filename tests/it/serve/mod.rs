@@ -30,19 +30,23 @@ struct Server {
 }
 
 /// What a server replied.
-struct Reply {
+pub(crate) struct Reply {
     status: u16,
     headers: String,
     body: String,
 }
 
 impl Reply {
+    pub(crate) fn body(&self) -> &str {
+        &self.body
+    }
+
     fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
     /// What the envelope holds of an answer that was found.
-    fn data(&self) -> Value {
+    pub(crate) fn data(&self) -> Value {
         let mut json = self.json();
         assert_eq!((self.status / 100, &json["success"]), (2, &Value::Bool(true)), "{json}");
         assert!(json["error"].is_null());
@@ -114,7 +118,13 @@ impl Drop for Server {
 }
 
 /// Sends a request to `host`, and reads the reply to its end.
-fn exchange(host: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+pub(crate) fn exchange(
+    host: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Reply {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut lines = vec![format!("{method} {path} HTTP/1.1"), "connection: close".to_owned()];

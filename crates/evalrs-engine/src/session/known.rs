@@ -27,7 +27,7 @@ impl Session {
             for grader in self.graders() {
                 let known = grades_then(db, *chunk, *grader).into_iter();
                 let actions = known.flat_map(|known| known.actions());
-                let replies = actions.map(|action| (action.key(), action.digest()));
+                let replies = actions.map(|action| (action.key(), action.reply()));
                 db.outcomes.add_archived(replies.filter(|(key, _)| !written_since.contains(key)));
             }
         }

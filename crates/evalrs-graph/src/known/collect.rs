@@ -104,7 +104,7 @@ fn known_score<'db>(
     found.actions.push(KnownAction {
         case: u32::try_from(case).ok()?,
         key: key.0,
-        digest: db.reply_digest(key)?,
+        reply: db.archived_reply(key)?,
         usage: reply.usage.map(KnownUsage::of),
         model: model_place(reply, &mut found.models)?,
     });

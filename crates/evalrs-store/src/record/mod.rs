@@ -3,6 +3,7 @@
 //! `header.json`, `results.jsonl`, `summary.json` and `replicates.json` are the report: byte-identical for identical inputs and
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
+pub mod damage;
 pub mod history;
 pub mod holdout_log;
 pub mod keep;
@@ -110,6 +111,9 @@ pub struct RunFacts {
     /// The blake3 digest of the results as they were written: who edits them is found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results_digest: Option<String>,
+    /// The same of the other files of the report, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
 }
 
 /// The result of the actions of all saves of a session.
@@ -232,20 +236,11 @@ pub fn write_run_report(
     Ok(written)
 }
 
-/// That the results of a record are not those that its run wrote, a clause; nothing where they are, or it says no digest.
-pub(crate) fn edited_results(
-    system: &dyn System,
-    folder: &str,
-    digest: Option<&str>,
-) -> Option<&'static str> {
-    let written = digest?;
-    let found = shared_results::digest_of(system, &join(folder, RESULTS))?;
-    (found != written).then_some("results.jsonl is not what the run wrote: it was edited since")
-}
-
 /// Writes what belongs to the process of a run, the last file of its record.
 pub fn write_facts(system: &dyn System, folder: &str, facts: &RunFacts) -> std::io::Result<()> {
-    write_json(system, &join(folder, "run.json"), facts)
+    let facts = RunFacts { digests: damage::digests(system, folder), ..facts.clone() };
+    let text = damage::signed(&facts)?;
+    system.write(&join(folder, "run.json"), &mut |file| file.write_all(text.as_bytes()))
 }
 
 /// The results in the record in `folder`.

@@ -9,9 +9,10 @@ use std::io::BufRead;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::RunFacts;
+use super::damage::edited_files;
 use super::lines::{LineReader, MAX_RESULT, RecordLine};
 use super::read::RESULTS;
-use super::{RunFacts, edited_results};
 use evalrs_base::file_path::join;
 use evalrs_base::json_exact;
 use evalrs_base::text::count;
@@ -86,8 +87,7 @@ impl WholeRecord {
         let results = || -> Results<'_> { Box::new(RecordedResults::open(self, system)) };
         let Self { header, summary, .. } = self;
         let written = write(&Report { header, summary, results: &results, briefs: None });
-        let digest = self.facts.results_digest.as_deref();
-        let edited = edited_results(system, &self.folder, digest).map(str::to_owned);
+        let edited = edited_files(system, &self.folder);
         let warnings = self.warning.clone().into_iter().chain(edited);
         let warnings = warnings.chain(self.lines_read.get().warnings(self.summary.results));
         (written, warnings.collect())

@@ -1,6 +1,7 @@
 //! The lines of one sample in the records of earlier runs, each file read once and on demand.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
@@ -16,6 +17,8 @@ pub struct SampleLines<'a> {
     sample: &'a str,
     system: &'a dyn System,
     read: RefCell<Vec<(FileIdentity, Rc<[PastLine]>)>>,
+    /// The records that were looked into.
+    looked_into: RefCell<BTreeSet<String>>,
 }
 
 impl fmt::Debug for SampleLines<'_> {
@@ -27,11 +30,12 @@ impl fmt::Debug for SampleLines<'_> {
 impl<'a> SampleLines<'a> {
     /// Of `sample`; nothing is read yet.
     pub fn new(sample: &'a str, system: &'a dyn System) -> Self {
-        Self { sample, system, read: RefCell::default() }
+        Self { sample, system, read: RefCell::default(), looked_into: RefCell::default() }
     }
 
     /// Its lines in the record of `past`. Runs that found the same share their file.
     pub fn of(&self, past: &PastRun) -> Rc<[PastLine]> {
+        self.looked_into.borrow_mut().insert(past.folder.clone());
         let Some(identity) = self.system.identity(&join(&past.folder, RESULTS)) else {
             return self.read_from(past);
         };
@@ -42,6 +46,11 @@ impl<'a> SampleLines<'a> {
         let lines = self.read_from(past);
         read.push((identity, Rc::clone(&lines)));
         lines
+    }
+
+    /// Whether somebody has wanted those of `past`.
+    pub fn were_read(&self, past: &PastRun) -> bool {
+        self.looked_into.borrow().contains(&past.folder)
     }
 
     fn read_from(&self, past: &PastRun) -> Rc<[PastLine]> {

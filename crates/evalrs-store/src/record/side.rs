@@ -10,11 +10,12 @@ use std::io::BufRead;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::damage::{broken_facts, edited_files};
 use super::parts::{ResultsPart, between};
 use super::read::{PastGrade, PastHeader, PastRun, RESULTS, each_line_of, read_json};
 use super::reference::SaveAt;
+use super::replicates;
 use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
-use super::{edited_results, replicates};
 use evalrs_base::file_path::join;
 use evalrs_base::text::count;
 use evalrs_metrics::diff::{
@@ -237,14 +238,11 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let warning = |n: usize, what: &str| {
         (n > 0).then(|| format!("{}: {} of results.jsonl {what}", past.id, count(n, "line")))
     };
-    let digest = facts.results_digest.as_deref();
-    let edited = edited_results(system, &past.folder, digest);
-    let warnings = [
-        edited.map(|edited| format!("{}: {edited}", past.id)),
-        warning(broken, "cannot be read"),
-        warning(again, "skipped: duplicate results"),
-    ];
-    ReadSide { side, warnings: warnings.into_iter().flatten().collect() }
+    let edited = edited_files(system, &past.folder);
+    let edited = edited.into_iter().chain(broken_facts(system, &past.folder));
+    let edited = edited.map(|edited| format!("{}: {edited}", past.id));
+    let lines = [warning(broken, "cannot be read"), warning(again, "skipped: duplicate results")];
+    ReadSide { side, warnings: edited.chain(lines.into_iter().flatten()).collect() }
 }
 
 fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bool) -> ReadSide {
@@ -339,7 +337,6 @@ struct RunSummary {
     started: Option<String>,
     interrupted: bool,
     actions: Map<String, Value>,
-    results_digest: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -101,6 +101,13 @@ impl SegmentStore {
         Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader), claims }
     }
 
+    /// The same where files are locked by `try_lock`.
+    #[cfg(test)]
+    pub(crate) fn locking_by(self, try_lock: crate::claims::TryLock) -> Self {
+        lock(&self.claims).try_lock = try_lock;
+        self
+    }
+
     /// Closes the segment written so far and writes its side file; a later put starts another one.
     pub fn seal(&self) {
         self.seal_own(&mut self.writer());
@@ -447,7 +454,8 @@ impl OutcomeStore for SegmentStore {
     }
 
     fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut self.reader().warnings)
+        let unshared = lock(&self.claims).take_warning();
+        unshared.into_iter().chain(std::mem::take(&mut self.reader().warnings)).collect()
     }
 }
 

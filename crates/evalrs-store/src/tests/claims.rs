@@ -1,7 +1,8 @@
 //! Calls that several processes want: one makes each of them, and the others find its outcome.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::fs::TryLockError;
+use std::io::{self, Write as _};
 use std::sync::Mutex;
 
 use super::*;
@@ -75,6 +76,35 @@ fn lines_that_are_damaged_or_on_their_way_do_not_count() {
     assert_eq!(second.claim(key(2), 0), Own, "its line has no end yet");
     writeln!(file).unwrap();
     assert_eq!(second.unclaimed(&[key(2)]), []);
+}
+
+#[cfg(unix)]
+#[test]
+fn where_files_cannot_be_locked_the_store_is_looked_at_before_each_call() {
+    let dir = fresh();
+    let open = || {
+        SegmentStore::open(dir.path()).locking_by(|_| {
+            Err(TryLockError::Error(io::Error::new(io::ErrorKind::Unsupported, "no locks here")))
+        })
+    };
+    let [first, second] = [open(), open()];
+    let all = [key(1), key(2)];
+    assert_eq!([&first, &second].map(|store| store.get_many(&all)), [[None, None], [None, None]]);
+    assert_eq!(first.take_warnings(), [] as [&str; 0], "nothing is claimed yet");
+    assert_eq!(first.claim(key(1), 0), Own);
+    assert_eq!(second.claim(key(1), 0), Own, "nobody sees what is in flight");
+    assert_eq!(claims_of(dir.path()), [] as [PathBuf; 0]);
+    first.put_many(&[entry(1, 0, REPLY), entry(2, 0, REPLY)]).unwrap();
+    first.release(&all);
+    assert_eq!(second.claim(key(2), 0), Stored, "it has landed since");
+    assert_eq!(second.claim(key(3), 0), Own);
+    for store in [&first, &second] {
+        let warnings = store.take_warnings();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(warning.contains("cannot be locked (no locks here)"), "{warning}");
+        assert_eq!(store.claim(key(4), 0), Own);
+        assert_eq!(store.take_warnings(), [] as [&str; 0], "it is said once");
+    }
 }
 
 /// Each call that a thread makes. It takes what others have made.
