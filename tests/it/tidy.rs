@@ -157,6 +157,7 @@ fn files_name_each_other_in_few_and_small_circles() {
 fn effects_are_opened_only_where_they_belong() {
     let allowed = [
         "crates/evalrs-system/src/os.rs",
+        "crates/evalrs-system/src/contents.rs",
         "crates/evalrs-system/src/disk.rs",
         "crates/evalrs-system/src/file_lock.rs",
         "crates/evalrs-system/src/traced/tests.rs",

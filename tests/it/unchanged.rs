@@ -1,6 +1,6 @@
 //! A run of which nothing has changed repeats the last one and reads no data; whatever has changed, it does not.
 //!
-//! Whether a run read anything is known by the steps that it logs, and what it prints is compared with `--verify`.
+//! Whether a run evaluated anything is known by the steps that it logs, and what it prints is compared with a whole run.
 #![expect(clippy::disallowed_methods, reason = "tests touch the files of the user")]
 
 #[cfg(unix)]
@@ -11,7 +11,7 @@ mod edits;
 mod rounds;
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -39,6 +39,7 @@ fn space() -> Space {
         ("evalrs.toml", ""),
         // It is listed, so that a run does not change the folder of the cache.
         ("cache/v1/seg/.keep", ""),
+        ("cache/v1/blob/ab/cd", "a large body"),
         ("cache/.gitignore", "v1/\n"),
     ]);
     space.write(".evalrs/.gitignore", "*\n");
@@ -114,15 +115,20 @@ fn repeatable(judge: &Judge) -> Space {
 
 #[test]
 fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
+    for args in [&[][..], &["--verify"]] {
+        assert_repeats(args);
+    }
+}
+
+fn assert_repeats(args: &[&str]) {
     let judge = judge();
     let space = repeatable(&judge);
+    // Nobody has digested anything so far.
     let whole = run(&space, &judge, &["--verify"]);
     assert!(!is_repeated(&whole));
     let facts_of_whole: Value = serde_json::from_str(&space.record("run.json")).unwrap();
-    // It was not the last run of its command line.
-    assert!(!is_repeated(&run(&space, &judge, &[])));
     let before = space.latest();
-    let repeated = run(&space, &judge, &[]);
+    let repeated = run(&space, &judge, args);
     assert!(is_repeated(&repeated), "{}", repeated.shown());
     assert_eq!(printed(&repeated), printed(&whole));
     assert_ne!(space.latest(), before, "it has a record of its own");
@@ -140,6 +146,9 @@ fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
     assert_eq!(judge.count(), 1);
     let shown = space.run(&["report", "latest"]);
     assert_eq!(shown.code(), 0, "{}", shown.shown());
+    for args in [args, &["--verify"], &[]] {
+        assert!(is_repeated(&run(&space, &judge, args)), "{args:?}");
+    }
 }
 
 #[test]
@@ -270,4 +279,158 @@ fn an_index_that_is_damaged_or_gone_changes_nothing() {
     fs::remove_dir_all(space.path(".evalrs/index")).unwrap();
     assert_eq!(printed(&run(&space, &judge, &[])), expected);
     assert!(is_repeated(&run(&space, &judge, &[])));
+}
+
+/// A space in which the last run can be verified.
+fn verifiable(judge: &Judge) -> Space {
+    let space = repeatable(judge);
+    assert!(!is_repeated(&run(&space, judge, &["--verify"])), "nothing is digested yet");
+    space
+}
+
+/// Writes other bytes into a file, as many as before, and hides it.
+fn forge(path: &Path, old: &str, new: &str) {
+    let bytes = fs::read(path).unwrap();
+    let at = bytes.windows(old.len()).position(|bytes| bytes == old.as_bytes()).unwrap();
+    let times = fs::metadata(path).unwrap();
+    let mut permissions = times.permissions();
+    #[expect(clippy::permissions_set_readonly_false, reason = "the file is of this test")]
+    permissions.set_readonly(false);
+    fs::set_permissions(path, permissions).unwrap();
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at as u64)).unwrap();
+    file.write_all(new.as_bytes()).unwrap();
+    file.set_modified(times.modified().unwrap()).unwrap();
+    fs::set_permissions(path, times.permissions()).unwrap();
+    assert_eq!(fs::metadata(path).unwrap().len(), bytes.len() as u64);
+}
+
+#[test]
+fn an_edit_that_hides_itself_is_found_by_its_bytes() {
+    let judge = judge();
+    let edits: [(&str, SpaceEdit); 9] = [
+        ("a row", |space| forge(&space.path("data/a.json"), "Good", "Dark")),
+        ("the suite", |space| forge(&space.path("suite.yaml"), "40", "10")),
+        ("the rubric", |space| forge(&space.path("kind.md"), "kind", "curt")),
+        ("a segment", |space| forge(&space.segments()[0], "{", "[")),
+        ("a large body", |space| forge(&space.path("cache/v1/blob/ab/cd"), "large", "small")),
+        ("the results", |space| forge(&space.latest().join("results.jsonl"), "Good", "Dark")),
+        ("the summary", |space| forge(&space.latest().join("summary.json"), "1", "2")),
+        ("the header", |space| forge(&space.latest().join("header.json"), "bot", "bat")),
+        ("the facts", |space| forge(&space.latest().join("run.json"), "exit", "fixt")),
+    ];
+    for (what, edit) in edits {
+        let space = verifiable(&judge);
+        edit(&space);
+        let ran = run(&space, &judge, &["--verify"]);
+        assert!(!is_repeated(&ran), "{what}: {}", ran.shown());
+    }
+}
+
+/// Gives every file and folder another time.
+fn touch(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            touch(&path);
+        }
+        let times = fs::FileTimes::new().set_modified(SystemTime::now() - Duration::from_hours(9));
+        File::open(&path).unwrap().set_times(times).unwrap();
+    }
+}
+
+/// Puts a copy of each file in its place: another one, with the same bytes.
+fn copy_all(space: &Space) {
+    let [old, new] = [space.path("."), space.path("../copy")];
+    fs::remove_dir_all(&new).ok();
+    copy(&old, &new);
+    for entry in fs::read_dir(&old).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            fs::remove_dir_all(&path).unwrap()
+        } else {
+            fs::remove_file(&path).unwrap()
+        }
+    }
+    copy(&new, &old);
+    fs::remove_dir_all(&new).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn files_with_the_same_bytes_are_the_same_whatever_their_times() {
+    let judge = judge();
+    let edits: [(&str, SpaceEdit); 2] =
+        [("touched", |space| touch(&space.path("."))), ("copied", copy_all)];
+    for (what, edit) in edits {
+        let space = verifiable(&judge);
+        edit(&space);
+        let ran = run(&space, &judge, &["--verify"]);
+        assert!(is_repeated(&ran), "{what}: {}", ran.shown());
+        let space = verifiable(&judge);
+        edit(&space);
+        assert!(!is_repeated(&run(&space, &judge, &[])), "{what}, without --verify");
+    }
+}
+
+/// A run of a job of CI.
+fn run_in_job(space: &Space, judge: &Judge, job: &str) -> Ran {
+    let mut command = space.command(&["run", "suite.yaml", "--frozen"]);
+    command.env("OPENAI_BASE_URL", judge.url()).env("EVALRS_LOG", "debug");
+    Ran(command.env("CI", "true").env("GITHUB_RUN_ID", job).output().unwrap())
+}
+
+#[test]
+fn a_job_of_ci_repeats_another_unless_the_suite_names_its_variables() {
+    let judge = judge();
+    let space = repeatable(&judge);
+    assert!(!is_repeated(&run_in_job(&space, &judge, "1")));
+    copy_all(&space);
+    let second = run_in_job(&space, &judge, "2");
+    assert!(is_repeated(&second), "{}", second.shown());
+    assert_eq!(second.code(), 0);
+    space.write(
+        "suite.yaml",
+        SUITE.replace("dataset", "description: run ${GITHUB_RUN_ID}\ndataset"),
+    );
+    for job in ["3", "4"] {
+        let ran = run_in_job(&space, &judge, job);
+        assert!(!is_repeated(&ran), "{}", ran.shown());
+    }
+}
+
+#[test]
+fn digests_that_are_damaged_or_gone_are_made_again() {
+    let judge = judge();
+    let space = verifiable(&judge);
+    let name = format!(".evalrs/index/{}", space.names(".evalrs/index")[0]);
+    let whole: Value = serde_json::from_str(&space.read(&name)).unwrap();
+    let run_files = "/answers/0/1/run/contents";
+    let edits = [
+        ("/contents", Value::Null),
+        ("/contents", Value::Array(Vec::new())),
+        ("/contents/0/1", Value::from("missing")),
+        ("/contents/0/1", serde_json::json!({"bytes": ""})),
+        (run_files, Value::Null),
+        (run_files, Value::Array(Vec::new())),
+    ];
+    for (place, value) in edits {
+        let mut damaged = whole.clone();
+        *damaged.pointer_mut(place).unwrap() = value;
+        space.write(&name, damaged.to_string());
+        assert!(!is_repeated(&run(&space, &judge, &["--verify"])), "{place}");
+        assert!(is_repeated(&run(&space, &judge, &["--verify"])), "{place}");
+    }
 }

@@ -6,7 +6,7 @@
 //!   and the time asked for. [`FileBytes`] says what became of reading a file.
 //! - [`os`], the real one; [`memory`], the one of tests; [`overlay`], another one with files of its own over it; [`traced`],
 //!   one that notes what it was asked.
-//! - [`disk`] and [`file_lock`]: stamps of files, and locks between processes.
+//! - [`disk`] and [`file_lock`]: stamps of files, and locks between processes; [`contents`]: digests of what is at paths.
 //! - [`glob`]: patterns of files, expanded within limits; the walk is ours, the matching that of globset.
 //! - [`changed_paths`]: which paths were saved.
 //!
@@ -20,6 +20,7 @@
 //! With [`System`], whose methods are all that a command can do to the world, then [`memory`], where tests see it.
 
 pub mod changed_paths;
+pub mod contents;
 pub mod glob;
 pub mod disk;
 pub mod file_lock;
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use contents::PathContent;
 pub use disk::FileState;
 
 /// Why a file that is not there has no bytes.
@@ -117,6 +119,11 @@ pub trait System {
     /// The state of what is at a path; none where the system knows too little of files.
     fn state(&self, _path: &str) -> Option<FileState> {
         None
+    }
+
+    /// What is at each of these paths.
+    fn contents(&self, paths: &[&str]) -> Vec<PathContent> {
+        paths.iter().map(|path| PathContent::of(&self.read(path))).collect()
     }
 
     /// Gives a file another name, where there is nothing yet. False where that cannot be: copy it then. Only for files that

@@ -17,6 +17,8 @@ use jiff::tz::TimeZone;
 use super::FileIdentity;
 #[cfg(unix)]
 use super::FileState;
+#[cfg(unix)]
+use super::contents::{PathContent, contents_on_disk};
 use super::{Contents, FileBytes, System, WriteStamp, is_stream, version_in};
 use evalrs_base::file_path::{folder_of, join, non_empty};
 
@@ -84,6 +86,11 @@ impl System for OsSystem {
     #[cfg(unix)]
     fn state(&self, path: &str) -> Option<FileState> {
         Some(FileState::of(path))
+    }
+
+    #[cfg(unix)]
+    fn contents(&self, paths: &[&str]) -> Vec<PathContent> {
+        contents_on_disk(paths)
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

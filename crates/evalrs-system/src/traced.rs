@@ -9,6 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::contents::PathContent;
 use super::disk::DiskMoment;
 use super::{Contents, FileBytes, FileIdentity, FileState, System, WriteStamp, is_stream};
 
@@ -46,6 +47,24 @@ impl TracedAnswer {
             | Self::OwnerMode(path, _)
             | Self::Program(path, _) => path,
         }
+    }
+
+    /// The path, where the answer is the state of what is there.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::File(path, _) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The answer with the present state of a file whose bytes are still the same. It is the old one if a write could leave
+    /// the file in that state.
+    #[must_use]
+    pub fn renewed(self, system: &dyn System) -> Self {
+        let Self::File(path, state) = self else { return self };
+        let now = DiskMoment::now();
+        let present = system.state(&path).filter(|present| present.is_settled(now));
+        Self::File(path, present.unwrap_or(state))
     }
 
     /// Whether the answer would be the same now.
@@ -161,6 +180,13 @@ impl System for TracedSystem<'_> {
 
     fn state(&self, path: &str) -> Option<FileState> {
         self.below.state(path)
+    }
+
+    fn contents(&self, paths: &[&str]) -> Vec<PathContent> {
+        for path in paths {
+            self.note_file(path);
+        }
+        self.below.contents(paths)
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

@@ -60,10 +60,10 @@ pub struct EvaluateArgs {
     /// Retry cached failures
     #[arg(long, help_heading = "Cache")]
     pub retry_errors: bool,
-    /// Read every file again
+    /// Compare files by their bytes
     ///
-    /// Without this, a run repeats the last one if no file looks changed, by its time and size. It is the default where `CI`
-    /// is set.
+    /// A run repeats the last one if no file has changed. Without this, their times and sizes decide. It is the default where
+    /// `CI` is set.
     #[arg(long, help_heading = "Cache", hide_short_help = true)]
     pub verify: bool,
     #[command(flatten)]

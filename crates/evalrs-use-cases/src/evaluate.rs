@@ -18,6 +18,7 @@ use super::holdout;
 use super::known_chunks::{KnownDataset, KnownRun};
 use super::open::{check_refreshed, overrides, refresh, refresh_target, session_with_known};
 use super::records::record;
+use super::remembered::CopiedStream;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
 use super::run_end::{status_of, warn};
@@ -25,7 +26,7 @@ use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
-use super::unchanged::{KeptMessages, PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
+use super::unchanged::{PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
 use super::usage::{note_used, pack_store};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
@@ -84,11 +85,12 @@ pub fn evaluate(
     let system = console.system;
     let traced = TracedSystem::new(system);
     let notes = RepeatNotes::default();
-    let mut err = KeptMessages { below: &mut *console.err, kept: Vec::new(), notes: &notes };
+    let is_paused = &notes.is_progress;
+    let mut err = CopiedStream { below: &mut *console.err, kept: Vec::new(), is_paused };
     let mut inner = Console { system: &traced, out: &mut *console.out, err: &mut err, ..*console };
     let command = CommandToRun { args, watched, used: &Cell::default(), notes: Some(&notes) };
     let ended = evaluate_all(&command, &mut inner);
-    let err = String::from_utf8_lossy(&err.kept).into_owned();
+    let err = err.text();
     if let Some(printed) = notes.printed.take().filter(|_| ended.is_ok()) {
         run.keep(&traced, PrintedRun { err, ..printed }, system);
     }

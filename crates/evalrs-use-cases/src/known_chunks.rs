@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::args::EvaluateArgs;
 use super::context::SuiteContext;
+use super::remembered::{index_file, is_ci, segment_states};
 use super::spliced_results::LastResults;
-use super::unchanged::{index_file, is_ci, segment_states};
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_engine::session::known::ResultPlaces;
@@ -21,7 +21,7 @@ use evalrs_graph::known::KnownChunk;
 use evalrs_model::key::KeySet;
 use evalrs_store::record;
 use evalrs_store::record::parts::ResultsPart;
-use evalrs_store::record::read::RESULTS;
+use evalrs_store::record::read::{RESULTS, read_json};
 use evalrs_store::{keys_of_segment, process_mark};
 use evalrs_system::{FileState, System};
 
@@ -231,6 +231,25 @@ impl<'a> KnownDataset<'a> {
         let known: Vec<_> =
             seen.segments.into_iter().filter(|(name, _)| !name.contains(process_mark())).collect();
         StoreThen { segments: known.into_iter().chain(own).collect(), ..seen }
+    }
+}
+
+/// Notes that a run has given the results of the `last` one another name, which changes the state of that file.
+pub(super) fn note_linked_results(
+    suite: &str,
+    surroundings: &SuiteContext,
+    [last, now]: [&str; 2],
+    system: &dyn System,
+) {
+    let home = surroundings.records();
+    let path = index_file(&home, suite, "chunks.json", system);
+    let results = join(&join(&record::runs_of(&home), now), RESULTS);
+    let held = read_json::<KnownHeader>(system, &path);
+    let held = held.filter(|held| held.results.as_ref().is_some_and(|results| results.run == last));
+    if let (Some(mut header), Some(state)) = (held, system.state(&results)) {
+        header.results =
+            header.results.map(|results| NotedResults { run: now.to_owned(), state, ..results });
+        let _ = system.write(&path, &mut |file| Ok(serde_json::to_writer(file, &header)?));
     }
 }
 

@@ -13,7 +13,8 @@
 //!   what executes its actions.
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
-//! - `unchanged`: a run that repeats the last one, because nothing has changed.
+//! - [`remembered`]: what commands have printed before, and whether it still holds; `unchanged`: a run that repeats the last
+//!   one.
 //! - `known_chunks`: what a run finds of its dataset, for the next one.
 //! - `spliced_results`: results that are partly those of the last run.
 //! - `run_end`: how a run ended. [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of it.
@@ -47,6 +48,7 @@ pub mod open;
 pub mod progress;
 pub mod recorded_report;
 pub mod records;
+pub mod remembered;
 pub mod reports;
 pub mod rollup;
 mod run_end;
