@@ -118,7 +118,13 @@ impl Drop for Server {
 }
 
 /// Sends a request to `host`, and reads the reply to its end.
-pub(crate) fn exchange(host: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+pub(crate) fn exchange(
+    host: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Reply {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut lines = vec![format!("{method} {path} HTTP/1.1"), "connection: close".to_owned()];
