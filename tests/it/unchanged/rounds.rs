@@ -29,7 +29,13 @@ fn start(space: &Space, judge: &Judge) -> Running {
 fn left(space: &Space, ran: &Ran) -> Vec<(String, String)> {
     let times = Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z").unwrap();
     let ids = Regex::new(r"\d{8}T\d{6}-[0-9a-f]{6}").unwrap();
-    let plain = |text: &str| ids.replace_all(&times.replace_all(text, "TIME"), "RUN").into_owned();
+    // It is also of the id and the time.
+    let digest = Regex::new(r#""facts_digest": "[0-9a-f]{64}""#).unwrap();
+    let plain = |text: &str| {
+        let text = times.replace_all(text, "TIME");
+        let text = ids.replace_all(&text, "RUN");
+        digest.replace_all(&text, "DIGEST").into_owned()
+    };
     let mut left = vec![("printed".to_owned(), printed(ran))];
     let mut names: Vec<String> =
         fs::read_dir(space.latest()).unwrap().map(|file| name(&file.unwrap())).collect();
