@@ -86,7 +86,8 @@ fn against(
     };
     let labels = labels.read(console)?;
     let digest = run.facts.results_digest.as_deref();
-    let now = LaterRun { past, digest, agreement: &run.summary.label_agreement };
+    let agreement = &run.summary.label_agreement;
+    let now = LaterRun { past, digest, agreement, common: None };
     Ok(moves_since(&before, now, || labels, console.system))
 }
 

@@ -120,6 +120,71 @@ fn fill_slot(db: &mut Database, root: Root, slot: Option<Chunk>, records: Record
             slot.set_records(db).to(records);
             slot
         }
-        None => Chunk::new(db, root, records, 0),
+        None => Chunk::of_records(db, root, records),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use salsa::{Event, EventKind, Storage};
+
+    use super::Change;
+    use crate::inputs::{Overrides, Root};
+    use crate::{Database, Db, queries, results};
+    use evalrs_base::file_text::FileText;
+    use evalrs_eval::dataset::chunk::{HeldChunks, chunks};
+    use evalrs_eval::dataset::join::JoinedRow;
+    use evalrs_eval::dataset::raw_record::RecordStart;
+
+    const SUITE: &str = "\
+name: s
+dataset: data.jsonl
+graders: {judge: {kind: rubric, prompt: 'Is it kind? {submission}', model: m, endpoint: e}}
+";
+
+    fn joined(row: &str) -> JoinedRow<'_> {
+        JoinedRow { row: row.into(), recorded: "".into(), start: RecordStart::default() }
+    }
+
+    /// How many results are verified when an outcome of the first chunk has arrived, and its next action is rendered.
+    fn verified(rows: usize) -> usize {
+        let count: Arc<AtomicUsize> = Arc::default();
+        let counter = Arc::clone(&count);
+        let storage = Storage::new(Some(Box::new(move |event: Event| {
+            let is_verified = matches!(event.kind, EventKind::DidValidateMemoizedValue { .. });
+            counter.fetch_add(usize::from(is_verified), Ordering::Relaxed);
+        })));
+        let mut db = Database::with(storage, Arc::default());
+        let suite = db.file("suite.yaml");
+        let root = Root::of_suite(&db, suite, BTreeMap::new(), Overrides::default());
+        let rows: Vec<String> = (0..rows)
+            .map(|row| format!(r#"{{"id":"{row}","input":"q","output":"a{row}"}}"#))
+            .collect();
+        let rows: Vec<JoinedRow<'_>> = rows.iter().map(|row| joined(row)).collect();
+        let chunks = chunks(&rows, HeldChunks::default(), &Arc::default());
+        let files = vec![(suite, FileText::Text(SUITE.into()))];
+        Change { files, chunks: Some(chunks), ..Change::default() }.apply(&mut db, root);
+        let [first, .., last] = root.chunks(&db)[..] else { panic!("too few chunks") };
+        let render = |db: &Database| {
+            let grader = queries::graders(db, root)[0];
+            for chunk in [first, last] {
+                assert!(!queries::plans(db, chunk, grader).is_empty());
+                assert!(results::sample_id(db, chunk, 0).is_some());
+            }
+        };
+        render(&db);
+        Change { waiting: vec![first], ..Change::default() }.apply(&mut db, root);
+        count.store(0, Ordering::Relaxed);
+        render(&db);
+        count.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn an_outcome_has_as_few_results_verified_of_many_rows_as_of_few() {
+        assert_eq!(verified(20_000), verified(1_000));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use salsa::Storage;
 
-use super::inputs::{Chunk, File, Program, ProgramState};
+use super::inputs::{Chunk, File, LASTING, Program, ProgramState};
 use super::known::{KnownChunk, KnownChunks};
 use super::outcomes::{ArchivedReply, OutcomeTable};
 use evalrs_base::file_text::FileText;
@@ -85,7 +85,7 @@ impl Database {
         Self::with(storage, executed)
     }
 
-    fn with(storage: Storage<Self>, executed: Arc<Mutex<Vec<String>>>) -> Self {
+    pub(super) fn with(storage: Storage<Self>, executed: Arc<Mutex<Vec<String>>>) -> Self {
         Self {
             storage,
             files: Arc::default(),
@@ -149,7 +149,7 @@ impl Db for Database {
         if let Some(file) = files.get(path) {
             return *file;
         }
-        let file = File::new(self, path.to_owned(), FileText::Unread);
+        let file = File::builder(path.to_owned(), FileText::Unread).durability(LASTING).new(self);
         files.insert(path.to_owned(), file);
         file
     }
@@ -159,7 +159,8 @@ impl Db for Database {
         if let Some(program) = programs.get(spec) {
             return *program;
         }
-        let program = Program::new(self, spec.clone(), ProgramState::Unread);
+        let unread = Program::builder(spec.clone(), ProgramState::Unread);
+        let program = unread.durability(LASTING).new(self);
         programs.insert(spec.clone(), program);
         program
     }

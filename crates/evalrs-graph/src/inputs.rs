@@ -1,13 +1,23 @@
 //! What comes into the database from outside.
+//!
+//! Outcomes arrive in thousands of revisions, and change nothing but the epochs of a few chunks. Everything else says that
+//! it outlasts them. So a query that reads no epoch is verified at once, however many chunks it is made of.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use salsa::Durability;
+
+use super::Db;
 
 use evalrs_base::file_text::FileText;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::program::{ProgramFingerprint, Uncallable};
 use evalrs_model::spec::{ProgramSpec, SandboxKind};
+
+/// How long inputs last that no outcome changes.
+pub(super) const LASTING: Durability = Durability::MEDIUM;
 
 /// A file a suite may name; also one that does not exist.
 #[salsa::input(debug)]
@@ -56,6 +66,20 @@ pub struct Root {
     pub chunks: Vec<Chunk>,
 }
 
+impl Root {
+    /// An evaluation of the suite in this file, without rows and prices yet.
+    pub fn of_suite(
+        db: &dyn Db,
+        suite: File,
+        environment: BTreeMap<String, String>,
+        overrides: Overrides,
+    ) -> Self {
+        Self::builder(suite, Arc::new(environment), overrides, Arc::default(), Vec::new())
+            .durability(LASTING)
+            .new(db)
+    }
+}
+
 /// A run of records.
 #[salsa::input(debug)]
 pub struct Chunk {
@@ -67,6 +91,16 @@ pub struct Chunk {
     /// Raised when outcomes that it waits for have arrived.
     #[returns(copy)]
     pub epoch: u64,
+}
+
+impl Chunk {
+    /// A chunk of these records, for which nothing has arrived.
+    pub fn of_records(db: &dyn Db, root: Root, records: Arc<Records>) -> Self {
+        Self::builder(root, records, 0)
+            .durability(LASTING)
+            .epoch_durability(Durability::LOW)
+            .new(db)
+    }
 }
 
 /// A grade of the evaluation, or what is to become one.

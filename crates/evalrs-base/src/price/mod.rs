@@ -6,7 +6,7 @@
 pub mod cost;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -16,6 +16,15 @@ pub use cost::Cost;
 /// The list prices: `prices.toml`, which a test reads.
 static LISTED: LazyLock<PriceList> =
     LazyLock::new(|| toml::from_str(include_str!("prices.toml")).unwrap_or_default());
+
+/// The list prices by the names without vendors: every judgment is looked up, several times.
+static BY_NAME: LazyLock<HashMap<&str, Price>> = LazyLock::new(|| {
+    let mut models: Vec<(&str, Price)> =
+        LISTED.models.iter().map(|(name, price)| (name.as_str(), *price)).collect();
+    // Of equal names the last one stays: that with the fewest vendors before it.
+    models.sort_by_key(|(name, _)| Reverse(name.len()));
+    models.into_iter().map(|(name, price)| (bare(name), price)).collect()
+});
 
 /// The makers' prices of one day.
 #[derive(Debug, Default, Deserialize)]
@@ -73,8 +82,7 @@ impl Prices {
             return Some(*price);
         }
         let overrides = self.overrides.iter().map(|(name, price)| (name.as_str(), *price));
-        let listed = LISTED.models.iter().map(|(name, price)| (name.as_str(), *price));
-        best(bare(model), overrides).or_else(|| best(bare(model), listed))
+        best(bare(model), overrides).or_else(|| listed(bare(model)))
     }
 }
 
@@ -95,6 +103,16 @@ fn best<'n>(model: &str, names: impl Iterator<Item = (&'n str, Price)>) -> Optio
         .filter(fits)
         .max_by_key(|(name, _)| (bare(name).len(), Reverse(name.len())))
         .map(|(_, price)| price)
+}
+
+/// The list price of the longest name that `model` is, or is a version of.
+fn listed(model: &str) -> Option<Price> {
+    let ends = model.rmatch_indices('-').map(|(at, _)| at);
+    std::iter::once(model.len()).chain(ends).find_map(|end| {
+        let price = BY_NAME.get(&model[..end])?;
+        let version = model[end..].strip_prefix('-');
+        version.is_none_or(is_version).then_some(*price)
+    })
 }
 
 /// The name without the vendors before it.
@@ -138,7 +156,7 @@ fn is_date(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cost, LISTED, Price, Prices, as_of, is_date, is_version};
+    use super::{Cost, LISTED, Price, Prices, as_of, bare, best, is_date, is_version};
 
     fn price(input: f64, output: f64) -> Price {
         Price { input, output }
@@ -211,6 +229,18 @@ mod tests {
         ];
         for (model, expected) in cases {
             assert_eq!(Prices::default().of(model), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_listed_name_is_found_as_if_all_were_compared() {
+        let ends = ["", "-", "-latest", "-20250929", "-mini", "-preview-05-20", "-1", "/x"];
+        for name in LISTED.models.keys() {
+            for end in ends {
+                let model = format!("{name}{end}");
+                let all = LISTED.models.iter().map(|(name, price)| (name.as_str(), *price));
+                assert_eq!(Prices::default().of(&model), best(bare(&model), all), "{model}");
+            }
         }
     }
 

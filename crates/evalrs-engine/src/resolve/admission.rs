@@ -286,7 +286,7 @@ mod tests {
     fn waiting(number: u8) -> WaitingAction {
         let session =
             Session::new(Database::default(), "s.yaml", BTreeMap::new(), Overrides::default());
-        let chunk = Chunk::new(&session.db, session.root, Arc::new(Records::empty()), 0);
+        let chunk = Chunk::of_records(&session.db, session.root, Arc::new(Records::empty()));
         let cell = CellId { chunk, case: 0, grader: 0 };
         WaitingAction::new(cell, BallotId::default(), ActionKey([number; 32]))
     }

@@ -79,8 +79,7 @@ impl Session {
     ) -> Self {
         let suite = db.file(path);
         let workspace = folder_of(path).to_owned();
-        let root =
-            Root::new(&db, suite, Arc::new(environment), overrides, Arc::default(), Vec::new());
+        let root = Root::of_suite(&db, suite, environment, overrides);
         Self {
             db,
             root,
