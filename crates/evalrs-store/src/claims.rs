@@ -14,7 +14,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::segment::files::{names_in, process_name};
 use evalrs_model::key::{ActionKey, KeySet};
@@ -31,10 +31,11 @@ const MAX_SILENCE: Duration = Duration::from_secs(30);
 /// After this long nobody comes back, where locks do not show who has ended.
 const ABANDONED: Duration = Duration::from_hours(1);
 
-/// A folder that changed less than this ago may have changed again without another time of change.
-const RECENT: Duration = Duration::from_secs(2);
+/// A folder that changed less than this ago may have changed again without another time of change, where times are whole
+/// seconds.
+const COARSE: Duration = Duration::from_secs(2);
 
-/// Two changes that are closer together may have the same time.
+/// The same where they are finer.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Elsewhere a lock keeps others from reading the file, so there only the time of its last change counts.
@@ -223,7 +224,7 @@ impl Claims {
         let has_changed = changed != self.changed;
         // A process may have come and gone since the last look: its outcomes are stored.
         self.has_moved |= has_changed || is_within(TICK);
-        if has_changed || is_within(RECENT) {
+        if has_changed || is_within(changed.map_or(COARSE, tick)) {
             self.changed = changed;
             self.list();
         }
@@ -356,10 +357,37 @@ impl OtherClaims {
     }
 }
 
+/// How long a folder may change again after this time of change without another one.
+fn tick(changed: SystemTime) -> Duration {
+    let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+    if since.subsec_nanos() == 0 { COARSE } else { TICK }
+}
+
 fn key_of(line: &[u8]) -> Option<ActionKey> {
     let hex = line
         .trim_ascii_end()
         .strip_prefix(b"+")
         .or_else(|| line.trim_ascii_end().strip_prefix(b"-"))?;
     blake3::Hash::from_hex(hex).ok().map(|hash| ActionKey(*hash.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::{COARSE, TICK, tick};
+
+    #[test]
+    fn times_of_whole_seconds_are_of_a_coarse_clock() {
+        for (nanoseconds, expected) in [
+            (0, COARSE),
+            (1_000_000_000, COARSE),
+            (1_700_000_001_000_000_000, COARSE),
+            (1_700_000_001_000_000_100, TICK),
+            (1_700_000_001_010_000_000, TICK),
+        ] {
+            let changed = UNIX_EPOCH + Duration::from_nanos(nanoseconds);
+            assert_eq!(tick(changed), expected, "{nanoseconds}");
+        }
+    }
 }

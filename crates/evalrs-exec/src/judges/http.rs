@@ -194,7 +194,7 @@ impl HttpExecutor {
         request: &Request,
     ) -> Result<Answer, Failure> {
         // The first request has a client built, which takes a moment: before time is counted.
-        self.clients.client(&asking.launch.base_url)?;
+        self.clients.client(&url(&asking.launch.base_url, &request.path))?;
         let mut retries = asking.launch.patience.max_retries;
         let mut last = None;
         loop {

@@ -6,7 +6,7 @@
 //!
 //! What listens on this machine is asked without a proxy, which would look for it on its own.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::net::IpAddr;
 
 use hyper_util::client::proxy::matcher::Matcher;
@@ -23,6 +23,8 @@ pub(crate) struct Clients {
     /// For everything else, by the proxies that the environment names.
     remote: OnceCell<Result<Client, String>>,
     proxies: OnceCell<Matcher>,
+    /// The address of the last request, and whether it is of this machine: mostly the next one has the same.
+    last: RefCell<(String, bool)>,
 }
 
 /// A client, and whom it trusts.
@@ -35,18 +37,31 @@ pub(crate) struct Client {
 impl Clients {
     /// No clients yet, each of which will keep up to `idle` connections to a server.
     pub(crate) fn new(idle: usize) -> Self {
-        let proxies = OnceCell::new();
-        Self { idle, local: OnceCell::new(), remote: OnceCell::new(), proxies }
+        Self {
+            idle,
+            local: OnceCell::new(),
+            remote: OnceCell::new(),
+            proxies: OnceCell::new(),
+            last: RefCell::default(),
+        }
     }
 
     /// The client for requests to `url`, or why there is none.
     pub(crate) fn client(&self, url: &str) -> Result<&Client, Failure> {
-        let is_local = is_local(url);
+        let is_local = self.is_local(url);
         let cell = if is_local { &self.local } else { &self.remote };
         let client = cell.get_or_init(|| Client::new(self.idle, is_local)).as_ref();
         client.map_err(|error| {
             Failure::new(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
         })
+    }
+
+    fn is_local(&self, url: &str) -> bool {
+        let mut last = self.last.borrow_mut();
+        if last.0 != url {
+            *last = (url.to_owned(), is_local(url));
+        }
+        last.1
     }
 
     /// The proxy for `url`, without its credentials; none if there is none.
@@ -92,10 +107,11 @@ fn is_local(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_local;
+    use super::Clients;
 
     #[test]
     fn only_what_listens_on_this_machine_is_local() {
+        let clients = Clients::new(1);
         for (url, expected) in [
             ("http://localhost:8080/v1", true),
             ("https://LOCALHOST/v1", true),
@@ -112,7 +128,9 @@ mod tests {
             ("no url", false),
             ("", false),
         ] {
-            assert_eq!(is_local(url), expected, "{url}");
+            for look in ["first", "again"] {
+                assert_eq!(clients.is_local(url), expected, "{url}, {look}");
+            }
         }
     }
 }
