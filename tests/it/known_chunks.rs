@@ -173,7 +173,10 @@ fn whatever_is_edited_what_is_known_decides_nothing() {
     let judge = Judge::by_length();
     let space = space();
     assert_eq!(run(&space, &judge, &[]).code(), 0);
-    assert_eq!(space.names(".evalrs/index").len(), 3, "it is kept");
+    assert!(
+        space.names(".evalrs/index").iter().any(|name| name.ends_with(".chunks")),
+        "it is kept"
+    );
     for (what, edit) in EDITS {
         edit(&space);
         compare(&space, &judge, what, &[]);

@@ -72,27 +72,25 @@ mod tests {
     use crate::page::Text;
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
-    use evalrs_metrics::results::usage::{GraderUsage, ModelUsage};
-    use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, Usage as Used};
+    use evalrs_metrics::results::usage::{GraderUsage, JudgmentUsage, ModelUsage};
+    use evalrs_model::outcome::Usage as Used;
     use evalrs_test_runs as fixtures;
 
     /// What was paid for it is no part of a report.
-    fn reply(input: u64) -> Outcome {
+    fn reply(input: u64, cost: Option<Cost>) -> JudgmentUsage {
         let paid = Cost::from_dollars(7.0);
-        let usage = Some(Used { cost: paid, ..Used::of_tokens(input, 1) });
-        Outcome::Reply(Reply { usage, ..Reply::new("") })
+        let used = Used { cost: paid, ..Used::of_tokens(input, 1) };
+        JudgmentUsage { is_reply: true, used, cost }
     }
 
     #[test]
     fn usage_is_told_by_grader_and_model() {
         let quarter = Cost::from_dollars(0.25);
         let mut cheap = ModelUsage::default();
-        cheap.add(&reply(10), quarter);
-        let usage = Some(Used::of_tokens(5, 1));
-        let refused = Failure { usage, ..Failure::new(FailureKind::Refused, "") };
-        cheap.add(&Outcome::Failure(refused), quarter);
+        cheap.add(reply(10, quarter));
+        cheap.add(JudgmentUsage { is_reply: false, ..reply(5, quarter) });
         let mut dear = ModelUsage::default();
-        dear.add(&reply(100), None);
+        dear.add(reply(100, None));
         let usage =
             GraderUsage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
         assert_eq!((usage.judgments, usage.input_tokens, usage.output_tokens), (3, 130, 5));
