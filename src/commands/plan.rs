@@ -11,7 +11,6 @@ use evalrs_engine::inspect::reasons::AskReasons;
 use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Purpose;
-use evalrs_graph::folds::label_count;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
 use evalrs_graph::results;
 use evalrs_metrics::reason::Reason;
@@ -27,10 +26,31 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use evalrs_use_cases::remembered::{CommandQuestion, is_of_files};
+use evalrs_use_cases::settled_plan::{PlanQuestion, label_counts};
 use evalrs_use_cases::suites::suite_files;
 
-/// Plans every suite in turn. Nothing is planned unless all of them are valid.
+/// Plans every suite in turn. Nothing is planned unless all of them are valid. What is known of an unchanged suite is
+/// printed at once.
 pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let words = PlanQuestion {
+        select: &args.select,
+        store: &args.store,
+        labels: args.labels.as_deref(),
+        refresh: &args.refresh,
+        retry_errors: args.retry_errors,
+        json: args.json,
+    };
+    let cache_dir = args.store.cache_dir.as_deref();
+    match CommandQuestion::of(&args.suites, cache_dir, &format!("{words:?}"), false, console) {
+        Some(question) => question.print_or(console, |console| plan_all(args, console))?,
+        None => _ = plan_all(args, console)?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Plans every suite, and reports whether that stays as it is until a file or an outcome changes.
+fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<bool, Error> {
     let mut loaded = Vec::new();
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
@@ -45,8 +65,12 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
         ..Settings::default()
     };
     let mut plans = Vec::new();
+    let mut is_lasting = true;
     for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
         let (plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
+        // Reasons of calls and conversations compare with earlier runs.
+        let has_calls = plan.totals.to_ask > 0 || plan.totals.following.is_some();
+        is_lasting &= !has_calls && plan.target.is_none() && is_of_files(&session);
         if args.json {
             plans.push(plan);
             continue;
@@ -61,7 +85,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
         [plan] => console.write_json(plan)?,
         plans => console.write_json(plans)?,
     }
-    Ok(ExitStatus::Success)
+    Ok(is_lasting)
 }
 
 fn plan_one(
@@ -103,10 +127,7 @@ fn plan_one(
         unpriced: forecast.unpriced.clone(),
         secrets: secrets(session),
     };
-    let counted = session.graders().iter().filter_map(|grader| {
-        Some((grader.name(&session.db).clone(), label_count(&session.db, *grader)?))
-    });
-    let labels = OrderedMap(counted.collect());
+    let labels = label_counts(session);
     Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
 }
 

@@ -151,28 +151,32 @@ fn assert_repeats(args: &[&str]) {
     }
 }
 
+/// Edits of what a run and a plan depend on.
+const OF_INPUTS: [(&str, SpaceEdit); 11] = [
+    ("a row", |space| space.write("data/a.json", ROW.replace("Good", "Bad "))),
+    ("a new row", |space| space.write("data/b.json", ROW.replace("\"a\"", "\"b\""))),
+    ("a row that goes", |space| {
+        space.write("data/b.json", ROW.replace("\"a\"", "\"b\""));
+        fs::remove_file(space.path("data/a.json")).unwrap();
+    }),
+    ("the suite", |space| space.write("suite.yaml", SUITE.replace("40", "10"))),
+    ("the rubric", |space| space.write("kind.md", "Is {submission} curt?\n")),
+    ("the workspace", |space| space.write("evalrs.toml", "[run]\nmax_calls = 9\n")),
+    ("variables", |space| space.write(".env", "A=1\n")),
+    ("labels", |space| space.write("suite.labels.jsonl", "{\"id\":\"a\",\"label\":1}\n")),
+    ("committed judgments", |space| space.write("cache/bot.judgments.jsonl", "")),
+    ("an outcome that another process stored", |space| {
+        let judge = Judge::new(|_, _| Answer::score(0.25));
+        let args = ["run", "suite.yaml", "--refresh", "--no-record"];
+        assert_eq!(space.run_with(&judge, &args).code(), 0);
+    }),
+    ("a segment that is gone", |space| fs::remove_file(&space.segments()[0]).unwrap()),
+];
+
 #[test]
 fn whatever_changes_is_read_again() {
     let judge = judge();
-    let edits: [(&str, SpaceEdit); 17] = [
-        ("a row", |space| space.write("data/a.json", ROW.replace("Good", "Bad "))),
-        ("a new row", |space| space.write("data/b.json", ROW.replace("\"a\"", "\"b\""))),
-        ("a row that goes", |space| {
-            space.write("data/b.json", ROW.replace("\"a\"", "\"b\""));
-            fs::remove_file(space.path("data/a.json")).unwrap();
-        }),
-        ("the suite", |space| space.write("suite.yaml", SUITE.replace("40", "10"))),
-        ("the rubric", |space| space.write("kind.md", "Is {submission} curt?\n")),
-        ("the workspace", |space| space.write("evalrs.toml", "[run]\nmax_calls = 9\n")),
-        ("variables", |space| space.write(".env", "A=1\n")),
-        ("labels", |space| space.write("suite.labels.jsonl", "{\"id\":\"a\",\"label\":1}\n")),
-        ("committed judgments", |space| space.write("cache/bot.judgments.jsonl", "")),
-        ("an outcome that another process stored", |space| {
-            let judge = Judge::new(|_, _| Answer::score(0.25));
-            let args = ["run", "suite.yaml", "--refresh", "--no-record"];
-            assert_eq!(space.run_with(&judge, &args).code(), 0);
-        }),
-        ("a segment that is gone", |space| fs::remove_file(&space.segments()[0]).unwrap()),
+    let of_records: [(&str, SpaceEdit); 6] = [
         ("the record", |space| fs::remove_dir_all(space.latest()).unwrap()),
         ("the results in the record", |space| {
             let path = space.latest().join("results.jsonl");
@@ -186,7 +190,7 @@ fn whatever_changes_is_read_again() {
             assert_eq!(space.run(&["run", "suite.yaml", "--grader", "short"]).code(), 0);
         }),
     ];
-    for (what, edit) in edits {
+    for (what, edit) in OF_INPUTS.into_iter().chain(of_records) {
         let space = repeatable(&judge);
         edit(&space);
         let ran = run(&space, &judge, &[]);
@@ -417,7 +421,7 @@ fn digests_that_are_damaged_or_gone_are_made_again() {
     let space = verifiable(&judge);
     let name = format!(".evalrs/index/{}", space.names(".evalrs/index")[0]);
     let whole: Value = serde_json::from_str(&space.read(&name)).unwrap();
-    let run_files = "/answers/0/1/run/contents";
+    let run_files = "/answers/2/1/run/contents";
     let edits = [
         ("/contents", Value::Null),
         ("/contents", Value::Array(Vec::new())),
@@ -433,4 +437,89 @@ fn digests_that_are_damaged_or_gone_are_made_again() {
         assert!(!is_repeated(&run(&space, &judge, &["--verify"])), "{place}");
         assert!(is_repeated(&run(&space, &judge, &["--verify"])), "{place}");
     }
+}
+
+fn plan(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
+    let mut command = space.command(&["plan", "suite.yaml"]);
+    command.args(args).env("OPENAI_BASE_URL", judge.url()).env("EVALRS_LOG", "debug");
+    Ran(command.output().unwrap())
+}
+
+/// What `plan` prints if nothing is known.
+fn printed_without_index(space: &Space, judge: &Judge, args: &[&str]) -> String {
+    let index = space.path(".evalrs/index");
+    let hidden = space.path(".evalrs/hidden");
+    fs::rename(&index, &hidden).unwrap();
+    let ran = plan(space, judge, args);
+    assert!(!is_repeated(&ran), "{}", ran.shown());
+    let _ = fs::remove_dir_all(&index);
+    fs::rename(&hidden, &index).unwrap();
+    printed(&ran)
+}
+
+#[test]
+fn a_plan_after_a_run_prints_what_a_whole_plan_does() {
+    let votes = "model: judge-1, votes: 3";
+    let confirmed = "model: judge-1, pass_threshold: 0.8, confirm_fails: 2";
+    let tools = "graders: {short: {kind: tool, function: length, config: {max: 40}}}";
+    let label = "{\"id\": \"a\", \"grader\": \"kind\", \"label\": 1}\n";
+    let suites = [
+        (SUITE.to_owned(), ""),
+        (SUITE.to_owned(), label),
+        (SUITE.replace("model: judge-1", votes), ""),
+        (SUITE.replace("model: judge-1", confirmed), ""),
+        (format!("name: bot\ndataset: data\n{tools}\n"), ""),
+    ];
+    for (suite, labels) in suites {
+        let judge = Judge::new(|_, _| Answer::score(0.5));
+        let space = space();
+        space.write("suite.yaml", &suite);
+        if !labels.is_empty() {
+            space.write("suite.labels.jsonl", labels);
+        }
+        for folder in ["data", ".", "cache"] {
+            age(&space.path(folder));
+        }
+        let ran = run(&space, &judge, &[]);
+        assert_eq!(ran.code(), 0, "{suite}\n{}", ran.shown());
+        for args in [&[][..], &["--json"]] {
+            let known = plan(&space, &judge, args);
+            assert!(is_repeated(&known), "{suite}\n{}", known.shown());
+            assert_eq!(printed(&known), printed_without_index(&space, &judge, args), "{suite}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_sees_every_edit() {
+    let judge = judge();
+    for (what, edit) in OF_INPUTS {
+        let space = repeatable(&judge);
+        assert!(is_repeated(&plan(&space, &judge, &[])), "{what}");
+        edit(&space);
+        for args in [&[][..], &["--json"]] {
+            for _ in 0..2 {
+                let known = printed(&plan(&space, &judge, args));
+                assert_eq!(known, printed_without_index(&space, &judge, args), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_of_another_command_line_is_another_one() {
+    let judge = judge();
+    let space = repeatable(&judge);
+    for args in [&["--grader", "short"][..], &["--max-samples", "1"], &["--retry-errors"]] {
+        let first = plan(&space, &judge, args);
+        assert!(!is_repeated(&first), "{args:?}");
+        let second = plan(&space, &judge, args);
+        assert!(is_repeated(&second), "{args:?}");
+        assert_eq!(printed(&first), printed(&second));
+    }
+    // What has calls to make gives reasons, which earlier runs decide.
+    for _ in 0..2 {
+        assert!(!is_repeated(&plan(&space, &judge, &["--refresh"])));
+    }
+    assert!(is_repeated(&run(&space, &judge, &[])), "a plan changes nothing");
 }

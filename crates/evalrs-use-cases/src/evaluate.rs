@@ -24,6 +24,7 @@ use super::rollup::{RollupFile, samples_of};
 use super::run_end::{status_of, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
+use super::settled_plan::printed_plans;
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::unchanged::{PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
@@ -92,7 +93,8 @@ pub fn evaluate(
     let ended = evaluate_all(&command, &mut inner);
     let err = err.text();
     if let Some(printed) = notes.printed.take().filter(|_| ended.is_ok()) {
-        run.keep(&traced, PrintedRun { err, ..printed }, system);
+        let plans = notes.plans.take();
+        run.keep(&traced, PrintedRun { err, plans, ..printed }, system);
     }
     ended
 }
@@ -323,8 +325,9 @@ fn run_one(
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
     add_report(args, &run, reports, console)?;
     recorded?;
-    let notes = one.notes.filter(|_| is_quiet && can_be_repeated(&settled, session));
-    notes.map(|notes| notes.print(args, &facts, &run, console)).transpose()?;
+    if is_quiet {
+        note_repeat(one, &ended, &settled, &run, console)?;
+    }
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
@@ -343,6 +346,21 @@ fn warn_of_all(
     let damaged = kept.map_or(&[][..], |kept| &kept.damaged);
     console.warn(damaged.iter().map(|damage| sanitize(damage)))?;
     Ok(damaged.is_empty())
+}
+
+/// Notes what the same commands print after this run, if that is known.
+fn note_repeat(
+    one: &SuiteRun<'_>,
+    ended: &HistoryEntry<'_, '_>,
+    settled: &Settlement,
+    run: &ReportedRun<'_, '_>,
+    console: &Console<'_>,
+) -> std::io::Result<()> {
+    let notes = one.notes.filter(|_| can_be_repeated(settled, ended.session));
+    let Some(notes) = notes else { return Ok(()) };
+    notes.print(one.args, ended.facts, run, console)?;
+    notes.plans.replace(printed_plans(settled, ended.session, console)?);
+    Ok(())
 }
 
 /// What is reported of the process, and of its record if that was written.

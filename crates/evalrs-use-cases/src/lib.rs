@@ -14,7 +14,7 @@
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
 //! - [`remembered`]: what commands have printed before, and whether it still holds; `unchanged`: a run that repeats the last
-//!   one.
+//!   one; [`settled_plan`]: the plan after a run.
 //! - `known_chunks`: what a run finds of its dataset, for the next one.
 //! - `spliced_results`: results that are partly those of the last run.
 //! - `run_end`: how a run ended. [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of it.
@@ -56,6 +56,7 @@ pub mod run_history;
 pub mod run_moves;
 pub mod run_record;
 pub mod say;
+pub mod settled_plan;
 pub mod settling;
 pub mod signals;
 mod spliced_results;

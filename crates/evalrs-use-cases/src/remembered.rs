@@ -107,7 +107,9 @@ impl SuiteIndex {
 
 /// A command line of which the answer may be known.
 pub struct CommandQuestion {
-    question: String,
+    pub(super) question: String,
+    /// All that an answer depends on besides the words of the question and what the index says.
+    place: String,
     path: String,
     /// The folder of records, and that of the store.
     home: String,
@@ -142,10 +144,11 @@ impl CommandQuestion {
         let place = (suite, width, cuts, is_terminal, has_color, system.absolute("."));
         let variables = surroundings.environment.iter().filter(|(name, _)| counts(name));
         let variables: Vec<_> = variables.collect();
-        let question = format!("{words}{place:?}{variables:?}{}", env!("EVALRS_BUILD"));
+        let place = format!("{place:?}{variables:?}{}", env!("EVALRS_BUILD"));
         let store_folder = join(&surroundings.cache_dir, "v1");
         Some(Self {
-            question: blake3::hash(question.as_bytes()).to_hex().to_string(),
+            question: digest_of(words, &place),
+            place,
             path: index_file(&home, suite, "json", system),
             store: store_states(system, &store_folder)?,
             home,
@@ -178,7 +181,7 @@ impl CommandQuestion {
         let mut inner = Console { system: &traced, out: &mut out, err: &mut err, ..*console };
         if work(&mut inner)? {
             let answer = PrintedAnswer { out: out.text(), err: err.text(), run: None };
-            self.keep(&traced, answer, system);
+            self.keep(&traced, vec![(self.question.clone(), answer)], system);
         }
         Ok(())
     }
@@ -233,17 +236,23 @@ impl CommandQuestion {
         paths.into_iter().zip(contents).collect()
     }
 
-    /// Keeps an answer for the next process, if its question is one that can be asked again.
+    /// The digest of the question that other words ask of the same suite.
+    pub(super) fn question_of(&self, words: &str) -> String {
+        digest_of(words, &self.place)
+    }
+
+    /// Keeps answers for the next process, if it could see whether they still hold.
     pub(super) fn keep(
         &self,
         traced: &TracedSystem<'_>,
-        answer: PrintedAnswer,
+        mut answers: Vec<(String, PrintedAnswer)>,
         system: &dyn System,
     ) {
         let is_input = |path: &str| !self.is_of_records(path);
         let inputs = traced.answers(is_input).zip(self.own_store(system));
         let Some((inputs, store)) = inputs else { return };
-        if answer.out.len() + answer.err.len() > MAX_TEXT {
+        answers.retain(|(_, answer)| answer.out.len() + answer.err.len() <= MAX_TEXT);
+        if answers.is_empty() {
             return;
         }
         let known = self.index.get().cloned().flatten().filter(|known| known.store == store);
@@ -265,20 +274,25 @@ impl CommandQuestion {
         } else if index.inputs != known.inputs {
             index.contents = None;
         }
-        self.write(index, answer, system);
+        self.write(index, answers, system);
     }
 
     /// Keeps another answer to the same question: nothing that it rests on has changed.
     pub(super) fn keep_again(&self, answer: PrintedAnswer, system: &dyn System) {
         if let Some(index) = self.index.get().cloned().flatten() {
-            self.write(index, answer, system);
+            self.write(index, vec![(self.question.clone(), answer)], system);
         }
     }
 
     /// It is only a matter of time if it cannot be written.
-    fn write(&self, mut index: SuiteIndex, answer: PrintedAnswer, system: &dyn System) {
-        index.answers.retain(|(question, _)| *question != self.question);
-        index.answers.push((self.question.clone(), answer));
+    fn write(
+        &self,
+        mut index: SuiteIndex,
+        answers: Vec<(String, PrintedAnswer)>,
+        system: &dyn System,
+    ) {
+        index.answers.retain(|(question, _)| answers.iter().all(|(other, _)| other != question));
+        index.answers.extend(answers);
         let surplus = index.answers.len().saturating_sub(MAX_ANSWERS);
         index.answers.drain(..surplus);
         let _ = index
@@ -318,6 +332,10 @@ impl CommandQuestion {
             notes: system.list(&join(&self.store_folder, "use")),
         })
     }
+}
+
+fn digest_of(words: &str, place: &str) -> String {
+    blake3::hash(format!("{words}{place}").as_bytes()).to_hex().to_string()
 }
 
 /// Whether an answer may depend on a variable.

@@ -13,6 +13,7 @@ use super::reports::{Reports, process_facts};
 use super::run_end::all_tallies;
 use super::run_history::history_files;
 use super::run_record::remove_records;
+use super::settled_plan::PlanQuestion;
 use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
 use evalrs_engine::resolve::settle::Settlement;
@@ -36,6 +37,8 @@ pub(super) const NO_TIME: &str = " in 0.0 s";
 pub(super) struct RepeatNotes {
     /// None where it cannot be repeated.
     pub printed: RefCell<Option<PrintedRun>>,
+    /// What `plan` prints.
+    pub plans: RefCell<Option<[String; 2]>>,
     /// Whether messages are progress, which a repeated run has not.
     pub is_progress: Cell<bool>,
 }
@@ -46,6 +49,8 @@ pub(super) struct PrintedRun {
     pub id: String,
     pub out: String,
     pub err: String,
+    /// What `plan` prints after it, as text and as JSON, if it has no messages.
+    pub plans: Option<[String; 2]>,
 }
 
 impl RepeatNotes {
@@ -69,7 +74,7 @@ impl RepeatNotes {
             reports.finish(&mut out)?;
         }
         let out = String::from_utf8_lossy(&out).into_owned();
-        self.printed.replace(Some(PrintedRun { id: id.clone(), out, err: String::new() }));
+        self.printed.replace(Some(PrintedRun { id: id.clone(), out, ..PrintedRun::default() }));
         Ok(())
     }
 }
@@ -77,6 +82,8 @@ impl RepeatNotes {
 /// A command line of a run of which the answer may be known.
 pub(super) struct RepeatableRun {
     question: CommandQuestion,
+    /// The questions of a plan, as text and as JSON.
+    plans: [String; 2],
     home: String,
 }
 
@@ -91,13 +98,15 @@ impl RepeatableRun {
             return None;
         }
         let EvaluateArgs { suites, select, store, limits, labels, failures, .. } = args;
+        let plans = [false, true].map(|json| format!("{:?}", PlanQuestion::after(args, json)));
         let EvaluateArgs { frozen, offline, require_calibration, quiet, details, .. } = args;
         let flags = [frozen, offline, require_calibration, quiet, details];
         let words = format!("run {:?}", (select, store, limits, labels, failures, flags));
         let cache_dir = store.cache_dir.as_deref();
         let question = CommandQuestion::of(suites, cache_dir, &words, args.verify, console)?;
         let home = question.surroundings.records();
-        Some(Self { question, home })
+        let plans = plans.map(|words| question.question_of(&words));
+        Some(Self { question, plans, home })
     }
 
     /// Repeats the last run, if nothing has changed since.
@@ -183,11 +192,14 @@ impl RepeatableRun {
 
     /// Keeps what is to be known for the next run, if it can be known.
     pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
-        let PrintedRun { id, out, err } = printed;
-        if let Some(files) = self.files_of(&id, system) {
-            let answer = PrintedAnswer { out, err, run: Some(files) };
-            self.question.keep(traced, answer, system);
-        }
+        let PrintedRun { id, out, err, plans } = printed;
+        let Some(files) = self.files_of(&id, system) else { return };
+        let of_plan = |out| PrintedAnswer { out, err: String::new(), run: None };
+        let plans = plans.filter(|_| err.is_empty()).into_iter().flatten().map(of_plan);
+        let mut answers: Vec<_> = self.plans.iter().cloned().zip(plans).collect();
+        let answer = PrintedAnswer { out, err, run: Some(files) };
+        answers.push((self.question.question.clone(), answer));
+        self.question.keep(traced, answers, system);
     }
 
     fn folder_of(&self, id: &str) -> String {
