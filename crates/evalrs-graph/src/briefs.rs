@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::cases::placed;
 use super::inputs::{Chunk, Root};
-use super::known::{self, KnownGrades};
+use super::known::KnownGrades;
+use super::known_grades;
 use super::queries::{Cells, cells, graders, plans};
 use super::results::line;
 use super::{Database, Db};
@@ -55,7 +56,7 @@ fn chunk_briefs<'a>(
     failed: &mut [usize],
 ) -> Vec<BriefResult<'a>> {
     let parts = graders(db, chunk.root(db)).iter().map(|grader| {
-        let known = known::grades(db, chunk, *grader);
+        let known = known_grades::grades(db, chunk, *grader);
         GraderPart {
             name: grader.name(db),
             plans: known.is_none().then(|| plans(db, chunk, *grader)),

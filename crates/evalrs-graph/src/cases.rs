@@ -1,9 +1,9 @@
 //! The cases of chunks: who they are, what is wrong with them, and which are evaluated.
 
 use super::Db;
-use super::graders::{left_graders, row_spec, suite};
+use super::graders::{row_condition, row_needs, row_spec, suite};
 use super::inputs::{Chunk, Overrides, Root};
-use super::known;
+use super::known_rows;
 use super::selection::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
 use evalrs_eval::dataset::Sample;
 use evalrs_eval::dataset::chunk::Records;
@@ -110,7 +110,7 @@ fn left_out(record: RowRecord<'_>, spec: &RowSpec) -> SelectableCase {
 pub fn checked(db: &dyn Db, chunk: Chunk) -> CheckedRecords {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return CheckedRecords::default() };
-    if let Some(whos) = known::whos(db, chunk) {
+    if let Some(whos) = known_rows::whos(db, chunk) {
         return CheckedRecords { whos: whos.to_vec(), ..CheckedRecords::default() };
     }
     CheckedRecords::of(chunk.records(db), spec, row_condition(db, root).as_ref())
@@ -148,7 +148,7 @@ pub(super) fn record_at<'a>(
 pub fn unmet(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return Vec::new() };
-    if known::are_needs_met(db, chunk) {
+    if known_rows::are_needs_met(db, chunk) {
         return Vec::new();
     }
     unmet_in(chunk.records(db), spec, row_needs(db, root), checked(db, chunk))
@@ -173,13 +173,6 @@ pub fn unmet_in(
     counted.flat_map(problems).collect()
 }
 
-/// What graders need of every row.
-#[salsa::tracked]
-pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
-    let Some(suite) = &suite(db, root).suite else { return RowNeeds::default() };
-    RowNeeds::of(left_graders(suite, root.overrides(db)))
-}
-
 #[salsa::tracked]
 pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
     let overrides: &Overrides = root.overrides(db);
@@ -197,12 +190,6 @@ pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
             .or_else(|| suite.map(|suite| suite.num_runs).filter(|runs| *runs > 1)),
         cases_per_record: row_spec(db, root).as_ref().map_or(1, RowSpec::cases),
     }
-}
-
-/// The condition on rows that count.
-#[salsa::tracked]
-pub fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
-    suite(db, root).suite.as_ref()?.dataset.condition.clone()
 }
 
 /// Which cases are evaluated.

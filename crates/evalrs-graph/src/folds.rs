@@ -9,7 +9,7 @@ use super::Db;
 use super::cases::{placed, placed_at};
 use super::declared::{declared_metrics, metric_value, named_model};
 use super::inputs::{Chunk, Root};
-use super::known;
+use super::known_grades;
 use super::labels::drawn::{SampledLabel, sampled_label};
 use super::labels::{
     has_labels, held_out_labels, held_out_share, labels, people, scales, stale_labels,
@@ -247,7 +247,7 @@ fn each_judgment<'db>(
     for chunk in grader.root(db).chunks(db) {
         // Reading the epoch is what makes the query run again when outcomes arrive.
         let _ = chunk.epoch(db);
-        if let Some(known) = known::grades(db, *chunk, grader) {
+        if let Some(known) = known_grades::grades(db, *chunk, grader) {
             for action in known.actions().iter().filter(|action| seen.insert(action.key())) {
                 visit(0, known.usage(action, prices, judge.model_of(0)));
             }

@@ -10,6 +10,7 @@ use super::inputs::{File, Overrides, ProgramState, Root};
 use evalrs_base::file_path;
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::fields::{LiveCases, RowSpec};
+use evalrs_eval::evaluate::needs::RowNeeds;
 use evalrs_eval::evaluate::scope::GraderScope;
 use evalrs_eval::evaluate::{Method, ReadyGrader, ReadyReward, ReadyTool};
 use evalrs_eval::grade;
@@ -111,6 +112,19 @@ pub fn row_spec(db: &dyn Db, root: Root) -> Option<RowSpec> {
     Some(RowSpec::new(&suite.dataset, format))
 }
 
+/// The condition on rows that count.
+#[salsa::tracked]
+pub fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
+    suite(db, root).suite.as_ref()?.dataset.condition.clone()
+}
+
+/// What graders need of every row.
+#[salsa::tracked]
+pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
+    let Some(suite) = &suite(db, root).suite else { return RowNeeds::default() };
+    RowNeeds::of(left_graders(suite, root.overrides(db)))
+}
+
 /// The graders in the order of the suite, those that the command line leaves.
 #[salsa::tracked]
 pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
@@ -133,7 +147,7 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
 }
 
 /// The graders of a suite that the command line leaves: none named leaves all.
-pub(super) fn left_graders<'a>(
+fn left_graders<'a>(
     suite: &'a Suite,
     overrides: &Overrides,
 ) -> impl Iterator<Item = &'a GraderSpec> {

@@ -2,7 +2,7 @@
 //! an extractor has answered, as far as the rows show.
 
 use super::inputs::{CellId, Chunk, Root};
-use super::known;
+use super::known_grades;
 use super::queries::{self, Grader, Threshold, graders, plans};
 use super::row_files::{Baselines, ChunkVotes};
 use super::{Database, Db};
@@ -34,7 +34,7 @@ pub fn planned_actions(db: &dyn Db, root: Root) -> impl Iterator<Item = PlannedA
 pub fn each_planned_key(db: &dyn Db, root: Root, visit: &mut dyn FnMut(ActionKey)) {
     for chunk in root.chunks(db) {
         for grader in graders(db, root) {
-            match known::grades(db, *chunk, *grader) {
+            match known_grades::grades(db, *chunk, *grader) {
                 Some(known) => known.actions().iter().for_each(|action| visit(action.key())),
                 None => plans(db, *chunk, *grader)
                     .iter()

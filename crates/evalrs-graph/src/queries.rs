@@ -12,15 +12,14 @@ use super::Db;
 use super::answers::{ChunkCase, conversation_cost};
 use super::case_input::{CaseInput, ChunkRows};
 pub use super::cases::{
-    CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_condition, row_needs,
-    selection, unmet, unmet_in,
+    CheckedRecords, cases, checked, mask, narrowing, places, record_of, selection, unmet, unmet_in,
 };
 pub use super::graders::{
-    Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_file, row_rubric, row_spec,
-    suite,
+    Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_condition, row_file,
+    row_needs, row_rubric, row_spec, suite,
 };
 use super::inputs::Chunk;
-use super::known;
+use super::known_grades;
 use super::row_files::{Baselines, ChunkVotes};
 use super::submissions::held_texts;
 pub use super::submissions::{GradedTexts, graded_texts, submissions};
@@ -160,7 +159,7 @@ pub struct Cells {
 #[salsa::tracked]
 pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     let Threshold(threshold) = grader.pass_threshold(db);
-    if let Some(known) = known::grades(db, chunk, grader) {
+    if let Some(known) = known_grades::grades(db, chunk, grader) {
         return Cells { cells: known.cells(threshold).collect() };
     }
     let plans = plans(db, chunk, grader);

@@ -48,11 +48,6 @@ fn run_of<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<&'db str> {
     }
 }
 
-/// Whether a grader compares rows with those of a run, or combines the votes of a file.
-pub(crate) fn reads_row_file<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
-    run_of(db, grader).is_some() || file_of(db, grader).is_some()
-}
-
 /// The run that a file holds.
 #[salsa::tracked]
 pub fn recorded_run(db: &dyn Db, file: File) -> RunReading {

@@ -130,7 +130,9 @@ fn evaluate_all(
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
         let system = console.system;
         let bring_in = |session: &Session, surroundings: &SuiteContext| {
-            let known = known_dataset(args, command.watched, suite, surroundings, system);
+            let known = KnownDataset::of(args, suite, surroundings, system);
+            // A display reads the plans of all rows.
+            let known = known.filter(|_| command.watched.is_none());
             known.into_iter().for_each(|known| known.bring_in(session));
         };
         loaded.push(session_with_known(&bring_in, suite, &args.store, overrides, console)?);
@@ -153,18 +155,6 @@ fn evaluate_all(
         console.warn(cache_dirs.iter().filter_map(|dir| pack_store(dir)))?;
     }
     ended
-}
-
-/// What is known of the dataset of a suite. A display reads the plans of all rows, so it takes nothing.
-fn known_dataset<'a>(
-    args: &EvaluateArgs,
-    watched: Option<&EvaluationFollower>,
-    suite: &str,
-    surroundings: &'a SuiteContext,
-    system: &'a dyn System,
-) -> Option<KnownDataset<'a>> {
-    let known = || KnownDataset::of(args, suite, surroundings, system);
-    if watched.is_none() { known() } else { None }
 }
 
 struct RunCommand<'a> {
@@ -260,7 +250,8 @@ fn run_one(
         begin_record(session, surroundings, &id, console.system)?;
     }
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
-    let known = known_dataset(args, watched, suite, surroundings, console.system);
+    let known = KnownDataset::of(args, suite, surroundings, console.system);
+    let known = known.filter(|_| watched.is_none());
     let store_seen = known.as_ref().and_then(|known| known.trust(session));
     let mut settled = settle_here(one, session, &settings, console)?;
     done.used.add(&settled);
@@ -325,8 +316,9 @@ fn run_one(
     let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
     add_report(args, &run, reports, console)?;
     recorded?;
-    if is_quiet {
-        note_repeat(one, &ended, &settled, &run, console)?;
+    if let Some(notes) = one.notes.filter(|_| is_quiet && can_be_repeated(&settled, session)) {
+        notes.print(args, &facts, &run, console)?;
+        notes.plans.replace(printed_plans(&settled, session, console)?);
     }
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
@@ -346,21 +338,6 @@ fn warn_of_all(
     let damaged = kept.map_or(&[][..], |kept| &kept.damaged);
     console.warn(damaged.iter().map(|damage| sanitize(damage)))?;
     Ok(damaged.is_empty())
-}
-
-/// Notes what the same commands print after this run, if that is known.
-fn note_repeat(
-    one: &SuiteRun<'_>,
-    ended: &HistoryEntry<'_, '_>,
-    settled: &Settlement,
-    run: &ReportedRun<'_, '_>,
-    console: &Console<'_>,
-) -> std::io::Result<()> {
-    let notes = one.notes.filter(|_| can_be_repeated(settled, ended.session));
-    let Some(notes) = notes else { return Ok(()) };
-    notes.print(one.args, ended.facts, run, console)?;
-    notes.plans.replace(printed_plans(settled, ended.session, console)?);
-    Ok(())
 }
 
 /// What is reported of the process, and of its record if that was written.

@@ -16,7 +16,7 @@ use evalrs_engine::session::Session;
 use evalrs_eval::target::TargetAction;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::results::{Head, heads};
-use evalrs_graph::{Database, answers, known};
+use evalrs_graph::{Database, answers, known_grades};
 use evalrs_metrics::history::{
     GraderDigests, HISTORY_FORMAT, HistoryDeclared, HistoryLine, HistoryMetric, HistoryReport,
     digest, runs_of_lines,
@@ -217,7 +217,7 @@ impl Questions {
 
 /// The questions of the evaluated cases of a chunk: read, unless an earlier run has read them.
 fn questions_of(db: &Database, chunk: Chunk) -> Vec<[u8; 32]> {
-    if let Some(known) = known::questions(db, chunk) {
+    if let Some(known) = known_grades::questions(db, chunk) {
         return known.to_vec();
     }
     let all = heads(db, chunk).map(|head| {

@@ -8,7 +8,7 @@ use super::header::header;
 use super::reports::write_letta;
 use super::run_history::{HistoryEntry, Questions};
 use super::run_moves::{LaterRun, moves_since};
-use super::spliced_results::{LastResults, Splicing};
+use super::spliced_results::{LastResults, ResultsSplice};
 use crate::console::Console;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
@@ -67,7 +67,7 @@ pub(super) fn write_record(
     let HistoryEntry { surroundings, session, report, facts, .. } = *ended;
     let home = surroundings.records();
     let RunBefore { against, last } = earlier;
-    let splicing = last.and_then(|last| Splicing::of(session, last));
+    let splicing = last.and_then(|last| ResultsSplice::of(session, last));
     let recorded = (!args.no_record)
         .then(|| {
             let results = ResultsToWrite { session, report, splicing: splicing.as_ref() };
@@ -133,7 +133,7 @@ struct ResultsToWrite<'a, 'r> {
     session: &'a Session,
     report: &'a Report<'r>,
     /// What is in the record of the last run.
-    splicing: Option<&'a Splicing<'a>>,
+    splicing: Option<&'a ResultsSplice<'a>>,
 }
 
 impl ResultsToWrite<'_, '_> {
@@ -141,7 +141,8 @@ impl ResultsToWrite<'_, '_> {
         let Self { session, report, splicing } = *self;
         let made_of = session.results_digest(env!("EVALRS_BUILD"));
         let counts = session.results_of_chunks();
-        let parts = || splicing.map_or_else(|| Box::new(std::iter::empty()) as _, Splicing::parts);
+        let parts =
+            || splicing.map_or_else(|| Box::new(std::iter::empty()) as _, ResultsSplice::parts);
         let spliced = splicing.map(|splicing| splicing.results(&parts));
         let source = ResultsSource { made_of: made_of.as_deref(), counts: &counts, spliced };
         let WrittenResults { shared, digest, parts } =

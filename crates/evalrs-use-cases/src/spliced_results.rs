@@ -19,14 +19,14 @@ pub(super) struct LastResults {
 }
 
 /// The results of a session, chunk by chunk, and those of the last run among them.
-pub(super) struct Splicing<'a> {
+pub(super) struct ResultsSplice<'a> {
     session: &'a Session,
     last: &'a LastResults,
     /// Those of each chunk that are the same, in the order of the earlier file.
     same: Vec<Option<ResultsPart>>,
 }
 
-impl<'a> Splicing<'a> {
+impl<'a> ResultsSplice<'a> {
     /// None if nothing is the same.
     pub(super) fn of(session: &'a Session, last: &'a LastResults) -> Option<Self> {
         let mut end = 0;

@@ -15,7 +15,8 @@ use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Outcomes, Purpose, each_wanted};
 use evalrs_graph::inputs::{CellId, Chunk};
-use evalrs_graph::known::{self, KnownGrades};
+use evalrs_graph::known::KnownGrades;
+use evalrs_graph::known_grades;
 use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
 use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::{Db, answers, programs};
@@ -203,7 +204,7 @@ impl WaitList {
                 .enumerate()
                 .map(|(at, of)| {
                     // What an earlier process found is not planned: nothing of it waits.
-                    let plans = match known::grades(db, *chunk, *of) {
+                    let plans = match known_grades::grades(db, *chunk, *of) {
                         Some(known) => {
                             self.add_known(at, known);
                             Arc::default()

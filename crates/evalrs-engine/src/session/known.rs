@@ -1,7 +1,9 @@
 //! What an earlier process found of the chunks of a session, as far as the store is what it was.
 
 use evalrs_graph::inputs::Chunk;
-use evalrs_graph::known::{self, KnownChunk, KnownResults, collect, grades_then};
+use evalrs_graph::known::{KnownChunk, KnownResults};
+use evalrs_graph::known_chunks::collect;
+use evalrs_graph::known_grades::{self, grades_then};
 use evalrs_graph::{Db, queries, result_inputs};
 use evalrs_model::key::KeySet;
 
@@ -59,7 +61,7 @@ impl Session {
     pub fn known_results(&self) -> Vec<Option<KnownResults>> {
         let scope = result_inputs::scope(&self.db, self.root);
         let chunks = self.root.chunks(&self.db).iter();
-        chunks.map(|chunk| known::results(&self.db, *chunk, scope)).collect()
+        chunks.map(|chunk| known_grades::results(&self.db, *chunk, scope)).collect()
     }
 
     /// How many results each chunk has.

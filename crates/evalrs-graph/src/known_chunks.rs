@@ -3,16 +3,16 @@
 //! Of plain chunks alone: all of their cases are evaluated, and nothing is wrong with their rows or special about them. Of
 //! graders with one grade or one judgment a case, all of them verdicts. The rest is read again each time.
 
-use super::super::Db;
-use super::super::cases::{CheckedRecords, checked, mask, occurrences, unmet};
-use super::super::graders::{Grader, Threshold, graders, ready};
-use super::super::inputs::{Chunk, Root};
-use super::super::queries::plans;
-use super::scope::{check_scope, grader_scope, need_scope};
-use super::{
-    KnownAction, KnownChunk, KnownGrades, KnownResults, KnownRows, KnownScore, KnownUsage, grades,
-    rows,
+use super::Db;
+use super::cases::{CheckedRecords, checked, mask, occurrences, unmet};
+use super::graders::{Grader, Threshold, graders, ready};
+use super::inputs::{Chunk, Root};
+use super::known::{
+    KnownChunk, KnownGrades, KnownReply, KnownResults, KnownRows, KnownScore, KnownUsage,
 };
+use super::known_grades::{grader_scope, grades};
+use super::known_rows::{check_scope, need_scope, rows};
+use super::queries::plans;
 use evalrs_eval::evaluate::{self, GradePlan};
 use evalrs_eval::grade::{is_of_nothing, speaks_of_nothing};
 use evalrs_model::key::ActionKey;
@@ -69,7 +69,7 @@ fn known_grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Opti
     let scope = (*grader_scope(db, grader))?;
     let mut found =
         KnownGrades { scope, scores: Vec::new(), models: Vec::new(), actions: Vec::new() };
-    for (case, planned) in plans(db, chunk, grader).iter().enumerate() {
+    for planned in plans(db, chunk, grader).iter() {
         let score = match planned {
             GradePlan::Graded(grade) if grade.error.is_none() => KnownScore {
                 score: grade.score,
@@ -77,7 +77,7 @@ fn known_grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Opti
                 applies: grade.applies,
                 of_nothing: is_of_nothing(&grade.rationale),
             },
-            GradePlan::Ask(key) => known_score(db, grader, planned, *key, case, &mut found)?,
+            GradePlan::Ask(key) => known_score(db, grader, planned, *key, &mut found)?,
             _ => return None,
         };
         found.scores.push(score);
@@ -91,7 +91,6 @@ fn known_score<'db>(
     grader: Grader<'db>,
     planned: &GradePlan,
     key: ActionKey,
-    case: usize,
     found: &mut KnownGrades,
 ) -> Option<KnownScore> {
     let outcome = db.outcome(key)?;
@@ -101,8 +100,7 @@ fn known_score<'db>(
     if !cell.is_verdict() {
         return None;
     }
-    found.actions.push(KnownAction {
-        case: u32::try_from(case).ok()?,
+    found.actions.push(KnownReply {
         key: key.0,
         reply: db.archived_reply(key)?,
         usage: reply.usage.map(KnownUsage::of),

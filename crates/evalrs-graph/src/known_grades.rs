@@ -1,0 +1,80 @@
+//! What is known of the grades and results of chunks, if graders grade as they did and outcomes are what they were.
+
+use super::Db;
+use super::cases::{mask, occurrences};
+use super::graders::{Grader, environment_base_urls, graders};
+use super::inputs::Chunk;
+use super::known::{KnownGrades, KnownResults};
+use super::known_rows::{check_scope, rows, scope_of};
+use evalrs_eval::grade::votes::vote_file;
+use evalrs_model::spec::{CompareTo, GraderKind};
+
+/// The scope of grades before the threshold decides. None where they are made of more than rows and outcomes, such as the files
+/// of a program or the rows of another run.
+#[salsa::tracked]
+pub(crate) fn grader_scope<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<u128> {
+    let root = grader.root(db);
+    let is_of_rows = match grader.kind(db) {
+        GraderKind::Tool(tool) => vote_file(tool).is_none(),
+        GraderKind::Rubric(rubric) => {
+            let compares_with_run = matches!(rubric.compare_to, Some(CompareTo::Run(_)));
+            !compares_with_run && rubric.programs().next().is_none()
+        }
+        GraderKind::Program(_) | GraderKind::Reward(_) => false,
+    };
+    if !is_of_rows || grader.extractor(db).program.is_some() {
+        return None;
+    }
+    Some(scope_of(&[
+        &check_scope(db, root)?,
+        grader.name(db),
+        grader.extractor(db),
+        grader.kind(db),
+        grader.ground_truth_pattern(db),
+        grader.ground_truth(db),
+        &grader.negated(db),
+        grader.only(db),
+        environment_base_urls(db, root),
+    ]))
+}
+
+/// The digests of what the cases of a chunk ask, if all of them are evaluated.
+pub fn questions(db: &dyn Db, chunk: Chunk) -> Option<&[[u8; 32]]> {
+    let known = rows(db, chunk)?;
+    let is_whole = mask(db, chunk).iter().all(|is_in| *is_in);
+    (is_whole && known.questions.len() == known.whos.len()).then_some(&known.questions)
+}
+
+/// Where the results of a chunk stand in those of the last run, if they are the same by now. `scope` is that of this run.
+pub fn results(db: &dyn Db, chunk: Chunk, scope: u128) -> Option<KnownResults> {
+    let known = db.known_chunk(chunk.records(db).hash())?;
+    let results = known.results.filter(|results| results.scope == scope)?;
+    let is_alone = |occurrence: &u32| *occurrence == 1;
+    let mut graders = graders(db, chunk.root(db)).iter();
+    let are_graders_known = graders.all(|grader| grades(db, chunk, *grader).is_some());
+    let is_same = rows(db, chunk).is_some()
+        && are_graders_known
+        && occurrences(db, chunk).iter().all(is_alone);
+    is_same.then_some(results)
+}
+
+/// The grades of a chunk by a grader, whether the outcomes are those that they were made of or not.
+pub fn grades_then<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Option<&'db KnownGrades> {
+    let known = db.known_chunk(chunk.records(db).hash())?;
+    let scope = (*grader_scope(db, grader))?;
+    let grades = known.grades.iter().find(|grades| grades.scope == scope)?;
+    mask(db, chunk).iter().all(|is_in| *is_in).then_some(grades)
+}
+
+/// The grades of a chunk by a grader, if the outcomes are those that they were made of.
+pub fn grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Option<&'db KnownGrades> {
+    let grades = grades_then(db, chunk, grader)?;
+    // Reading the epoch is what makes a query run again when outcomes arrive.
+    let _ = chunk.epoch(db);
+    let mut actions = grades.actions.iter();
+    actions.all(|action| db.archived_reply(action.key()) == Some(action.reply)).then_some(grades)
+}
