@@ -44,8 +44,7 @@ use evalrs_engine::session::Session;
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries::gate_rule;
-use evalrs_metrics::results::report::BriefResults;
-use evalrs_metrics::results::report::Report;
+use evalrs_metrics::results::report::{BriefResults, Report};
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::usage::target_lines;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
@@ -131,7 +130,6 @@ fn evaluate_all(
         let system = console.system;
         let bring_in = |session: &Session, surroundings: &SuiteContext| {
             let known = KnownDataset::of(args, suite, surroundings, system);
-            // A display reads the plans of all rows.
             let known = known.filter(|_| command.watched.is_none());
             known.into_iter().for_each(|known| known.bring_in(session));
         };

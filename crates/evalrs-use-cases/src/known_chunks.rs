@@ -81,7 +81,7 @@ pub(super) struct KnownDataset<'a> {
 }
 
 impl<'a> KnownDataset<'a> {
-    /// None where a run neither takes nor leaves anything.
+    /// None where a run neither takes nor leaves anything. Nor may one that is displayed: that reads the plans of all rows.
     pub(super) fn of(
         args: &EvaluateArgs,
         suite: &str,
