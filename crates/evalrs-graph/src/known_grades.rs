@@ -58,16 +58,26 @@ pub fn results(db: &dyn Db, chunk: Chunk, scope: u128) -> Option<KnownResults> {
     is_same.then_some(results)
 }
 
+/// The digest of the rows of a chunk whose grades by a grader are known, whether outcomes are the same or not. It is a query, so
+/// that an edit of rows of which nothing is known has no cells made again.
+#[salsa::tracked(returns(copy))]
+fn known_by<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Option<u128> {
+    let hash = chunk.records(db).hash();
+    let known = db.known_chunk(hash)?;
+    let scope = (*grader_scope(db, grader))?;
+    let is_whole = mask(db, chunk).iter().all(|is_in| *is_in);
+    (is_whole && known.grades.iter().any(|grades| grades.scope == scope)).then_some(hash)
+}
+
 /// The grades of a chunk by a grader, whether the outcomes are those that they were made of or not.
 pub fn grades_then<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
     grader: Grader<'db>,
 ) -> Option<&'db KnownGrades> {
-    let known = db.known_chunk(chunk.records(db).hash())?;
+    let known = db.known_chunk(known_by(db, chunk, grader)?)?;
     let scope = (*grader_scope(db, grader))?;
-    let grades = known.grades.iter().find(|grades| grades.scope == scope)?;
-    mask(db, chunk).iter().all(|is_in| *is_in).then_some(grades)
+    known.grades.iter().find(|grades| grades.scope == scope)
 }
 
 /// The grades of a chunk by a grader, if the outcomes are those that they were made of.
