@@ -120,7 +120,7 @@ const EDITS: [(&str, SpaceEdit); 14] = [
     }),
     ("the gate", |space| edit_suite(space, "value: 0.1", "value: 0.9")),
     ("a threshold", |space| {
-        edit_suite(space, "model: judge-1", "model: judge-1, pass_threshold: 0.9")
+        edit_suite(space, "model: judge-1", "model: judge-1, pass_threshold: 0.9");
     }),
     ("the function of a grader", |space| edit_suite(space, "max: 12", "max: 9")),
     ("another grader", |space| {
@@ -131,14 +131,14 @@ const EDITS: [(&str, SpaceEdit); 14] = [
             space,
             "dataset: data.jsonl",
             "dataset: {path: data.jsonl, where: \"id != 's3'\"}",
-        )
+        );
     }),
     ("no condition", |space| {
         edit_suite(
             space,
             "dataset: {path: data.jsonl, where: \"id != 's3'\"}",
             "dataset: data.jsonl",
-        )
+        );
     }),
     ("prices", |space| space.write("evalrs.toml", "[prices.judge-1]\ninput = 9.0\noutput = 2.0\n")),
     ("nothing", |_| {}),
@@ -161,8 +161,8 @@ fn compare(space: &Space, judge: &Judge, what: &str, args: &[&str]) {
 
 fn first_difference(left: &str, right: &str) -> String {
     let mut shown = String::new();
-    let lines = left.lines().zip(right.lines());
-    if let Some((left, right)) = lines.filter(|(left, right)| left != right).next() {
+    let mut lines = left.lines().zip(right.lines());
+    if let Some((left, right)) = lines.find(|(left, right)| left != right) {
         write!(shown, "{left}\n{right}").unwrap();
     }
     shown

@@ -215,7 +215,9 @@ fn three_at_once_make_each_call_once() {
         process
     };
     let processes: Vec<Process> = (0..3).map(start).collect();
-    judges.iter().for_each(|judge| judge.order(Order::AtOnce));
+    for judge in &judges {
+        judge.order(Order::AtOnce);
+    }
     processes.into_iter().for_each(Process::finish);
     assert_eq!(lost(&space, &judges, &[], "nobody is killed"), 0);
 }
@@ -254,7 +256,6 @@ fn overlap(random: &mut fastrand::Rng, round: usize) {
     let lost = lost(&space, &judges, &killed, &state);
     // In flight, on the way to the disk, and waiting for that.
     assert!(lost <= killed.len() * 3 * AT_ONCE, "{lost} were lost; {state}");
-    eprintln!("{state}, {lost} lost");
 }
 
 #[test]

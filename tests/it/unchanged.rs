@@ -351,9 +351,9 @@ fn copy_all(space: &Space) {
     for entry in fs::read_dir(&old).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            fs::remove_dir_all(&path).unwrap()
+            fs::remove_dir_all(&path).unwrap();
         } else {
-            fs::remove_file(&path).unwrap()
+            fs::remove_file(&path).unwrap();
         }
     }
     copy(&new, &old);

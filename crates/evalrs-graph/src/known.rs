@@ -152,9 +152,10 @@ impl KnownGrades {
     pub(crate) fn cells(&self, threshold: f64) -> impl Iterator<Item = Cell> {
         self.scores.iter().map(move |known| {
             let passes = || known.pass.unwrap_or_else(|| reaches(known.score, threshold));
-            let state = match known.applies {
-                true => CellState::of_verdict(passes()),
-                false => CellState::NotApplicable,
+            let state = if known.applies {
+                CellState::of_verdict(passes())
+            } else {
+                CellState::NotApplicable
             };
             Cell { score: known.score, state }
         })

@@ -16,7 +16,7 @@ use super::queries::plans;
 use evalrs_eval::evaluate::{self, GradePlan};
 use evalrs_eval::grade::{is_of_nothing, speaks_of_nothing};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{Outcome, Reply};
+use evalrs_model::outcome::Outcome;
 
 /// What is known of each chunk by now, by the digest of its rows. `questions` are the digests of what the evaluated cases ask,
 /// in dataset order; nothing where nobody knows them. `results` is where those of each chunk stand; nothing where nobody knows
@@ -100,22 +100,23 @@ fn known_score<'db>(
     if !cell.is_verdict() {
         return None;
     }
+    let place = reply.model.as_deref().map(|model| place_of(model, &mut found.models));
+    // Nobody has so many models that there are no numbers left.
+    let model = place.map(u16::try_from).transpose().ok()?;
     found.actions.push(KnownReply {
         key: key.0,
         reply: db.archived_reply(key)?,
         usage: reply.usage.map(KnownUsage::of),
-        model: model_place(reply, &mut found.models)?,
+        model,
     });
     let of_nothing = speaks_of_nothing(&reply.text);
     Some(KnownScore { score: cell.score, pass: None, applies: true, of_nothing })
 }
 
-/// The place of the model that replied among the `models`, to which it is added. None if there are too many.
-fn model_place(reply: &Reply, models: &mut Vec<String>) -> Option<Option<u16>> {
-    let Some(model) = &reply.model else { return Some(None) };
-    let place = models.iter().position(|known| known == model).unwrap_or_else(|| {
-        models.push(model.clone());
+/// The place of a model among those that replied, to which it is added.
+fn place_of(model: &str, models: &mut Vec<String>) -> usize {
+    models.iter().position(|known| known == model).unwrap_or_else(|| {
+        models.push(model.to_owned());
         models.len() - 1
-    });
-    Some(Some(u16::try_from(place).ok()?))
+    })
 }

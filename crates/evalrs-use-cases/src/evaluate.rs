@@ -21,10 +21,9 @@ use super::records::record;
 use super::remembered::CopiedStream;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
-use super::run_end::{status_of, warn};
+use super::run_end::{facts_of, status_of, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
-use super::settled_plan::printed_plans;
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::unchanged::{PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
@@ -33,7 +32,6 @@ use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use crate::progress::bar::RunBar;
 use crate::progress::plain::PlainProgress;
-use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::sanitize;
 use evalrs_engine::lines_ahead::lines_ahead;
 use evalrs_engine::progress::{Progress, Quiet};
@@ -131,7 +129,9 @@ fn evaluate_all(
         let bring_in = |session: &Session, surroundings: &SuiteContext| {
             let known = KnownDataset::of(args, suite, surroundings, system);
             let known = known.filter(|_| command.watched.is_none());
-            known.into_iter().for_each(|known| known.bring_in(session));
+            if let Some(known) = known {
+                known.bring_in(session);
+            }
         };
         loaded.push(session_with_known(&bring_in, suite, &args.store, overrides, console)?);
     }
@@ -231,6 +231,14 @@ struct SuiteRun<'a> {
     notes: Option<&'a RepeatNotes>,
 }
 
+impl<'a> SuiteRun<'a> {
+    /// What earlier runs found of its dataset, if it is not displayed.
+    fn known(&self, system: &'a dyn System) -> Option<KnownDataset<'a>> {
+        let known = KnownDataset::of(self.args, self.suite, self.surroundings, system);
+        known.filter(|_| self.watched.is_none())
+    }
+}
+
 fn run_one(
     one: &SuiteRun<'_>,
     session: &mut Session,
@@ -248,8 +256,7 @@ fn run_one(
         begin_record(session, surroundings, &id, console.system)?;
     }
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
-    let known = KnownDataset::of(args, suite, surroundings, console.system);
-    let known = known.filter(|_| watched.is_none());
+    let known = one.known(console.system);
     let store_seen = known.as_ref().and_then(|known| known.trust(session));
     let mut settled = settle_here(one, session, &settings, console)?;
     done.used.add(&settled);
@@ -277,22 +284,11 @@ fn run_one(
         finished: console.system.now().to_string(),
         evalrs: env!("CARGO_PKG_VERSION").to_owned(),
         exit_code: status.code(),
-        interrupted: settled.interrupted,
-        out_of_budget: settled.out_of_budget,
-        store_failed: settled.write_error.is_some(),
-        in_vain: settled.in_vain.len(),
         uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
-        actions: OrderedMap(settled.tallies.clone()),
-        target: settled.conversations,
-        spent: settled.spent(),
-        saved: settled.saved(),
         usage: summary.all_usage,
-        sandbox: settled.sandbox.map(str::to_owned),
-        warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
-        ..RunFacts::default()
-    }
-    .with_asked(&settled.asked);
+        ..facts_of(&settled)
+    };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
     let last = known.as_ref().and_then(KnownDataset::last_results);
@@ -301,10 +297,8 @@ fn run_one(
     let is_quiet = warn_of_all(&settled, recorded.as_ref().ok(), console)?;
     add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
     // What is not stored is known to nobody else.
-    let is_stored = settled.write_error.is_none() && !settled.interrupted;
-    if let Some((known, seen)) = known.zip(store_seen).filter(|_| is_stored) {
-        let recorded = recorded.as_ref().ok().and_then(|kept| kept.results.as_ref());
-        let run = recorded.map(|(digest, parts)| KnownRun { id: &facts.id, digest, parts });
+    if let Some((known, seen)) = known.zip(store_seen).filter(|_| settled.is_stored()) {
+        let run = recorded.as_ref().ok().and_then(|kept| KnownRun::of(&facts.id, kept));
         known.keep(session, seen, &questions.in_order(), run);
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
@@ -316,7 +310,7 @@ fn run_one(
     recorded?;
     if let Some(notes) = one.notes.filter(|_| is_quiet && can_be_repeated(&settled, session)) {
         notes.print(args, &facts, &run, console)?;
-        notes.plans.replace(printed_plans(&settled, session, console)?);
+        notes.print_plans(&settled, session, console)?;
     }
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {

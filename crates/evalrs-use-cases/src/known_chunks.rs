@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::args::EvaluateArgs;
 use super::context::SuiteContext;
 use super::remembered::{index_file, is_ci, segment_states};
+use super::run_record::KeptRun;
 use super::spliced_results::LastResults;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
@@ -61,6 +62,13 @@ pub(super) struct KnownRun<'a> {
     pub digest: &'a str,
     /// Where those of each chunk stand; nothing where nobody knows it.
     pub parts: &'a [ResultsPart],
+}
+
+impl<'a> KnownRun<'a> {
+    /// The run of which this was recorded.
+    pub(super) fn of(id: &'a str, kept: &'a KeptRun) -> Option<Self> {
+        kept.results.as_ref().map(|(digest, parts)| Self { id, digest, parts })
+    }
 }
 
 /// The files of a store, with their states.

@@ -248,7 +248,9 @@ impl CommandQuestion {
         mut answers: Vec<(String, PrintedAnswer)>,
         system: &dyn System,
     ) {
-        let is_input = |path: &str| !self.is_of_records(path);
+        // The state of the store is known by itself.
+        let is_of_store = |path: &str| path.starts_with(&self.store_folder);
+        let is_input = |path: &str| !self.is_of_records(path) && !is_of_store(path);
         let inputs = traced.answers(is_input).zip(self.own_store(system));
         let Some((inputs, store)) = inputs else { return };
         answers.retain(|(_, answer)| answer.out.len() + answer.err.len() <= MAX_TEXT);
@@ -357,7 +359,8 @@ pub(super) fn index_file(home: &str, suite: &str, extension: &str, system: &dyn 
 /// The segments of a store with their states; none where the system knows too little of files.
 pub(super) fn segment_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
     let names = system.list(&join(store, "seg")).unwrap_or_default();
-    let segments = names.into_iter().filter(|name| name.ends_with(".jsonl"));
+    let is_segment = |name: &String| name.strip_suffix(".jsonl").is_some();
+    let segments = names.into_iter().filter(is_segment);
     let segments = segments.map(|name| join("seg", &name));
     segments.map(|name| Some((name.clone(), system.state(&join(store, &name))?))).collect()
 }

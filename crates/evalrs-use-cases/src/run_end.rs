@@ -3,11 +3,13 @@
 use std::io::Write;
 
 use crate::error::ExitStatus;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::resolve::settle::Settlement;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::ActionTally;
+use evalrs_store::record::RunFacts;
 
 /// Those of the graders and of the target.
 pub(super) fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
@@ -33,6 +35,24 @@ pub(super) fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
         Some(GateStatus::Failed) => ExitStatus::GateFailed,
         Some(GateStatus::Undecided) => ExitStatus::Incomplete,
     }
+}
+
+/// What a record says of how a run was settled.
+pub(super) fn facts_of(settled: &Settlement) -> RunFacts {
+    RunFacts {
+        interrupted: settled.interrupted,
+        out_of_budget: settled.out_of_budget,
+        store_failed: settled.write_error.is_some(),
+        in_vain: settled.in_vain.len(),
+        actions: OrderedMap(settled.tallies.clone()),
+        target: settled.conversations,
+        spent: settled.spent(),
+        saved: settled.saved(),
+        sandbox: settled.sandbox.map(str::to_owned),
+        warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
+        ..RunFacts::default()
+    }
+    .with_asked(&settled.asked)
 }
 
 pub(super) fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {

@@ -13,7 +13,7 @@ use super::reports::{Reports, process_facts};
 use super::run_end::all_tallies;
 use super::run_history::history_files;
 use super::run_record::remove_records;
-use super::settled_plan::PlanQuestion;
+use super::settled_plan::{PlanQuestion, printed_plans};
 use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
 use evalrs_engine::resolve::settle::Settlement;
@@ -54,6 +54,17 @@ pub(super) struct PrintedRun {
 }
 
 impl RepeatNotes {
+    /// Notes what a plan prints after this run.
+    pub(super) fn print_plans(
+        &self,
+        settled: &Settlement,
+        session: &Session,
+        console: &Console<'_>,
+    ) -> std::io::Result<()> {
+        self.plans.replace(printed_plans(settled, session, console)?);
+        Ok(())
+    }
+
     /// Notes what a run that repeats this one prints.
     pub(super) fn print(
         &self,

@@ -10,7 +10,6 @@ use std::time::{Duration, SystemTime};
 
 use evalrs_store::{Entry, render};
 
-use super::wait_until_settled;
 use crate::judge::Judge;
 use crate::space::{Running, Space};
 
@@ -397,11 +396,6 @@ impl EditedWorkspace {
         assert!(status.unwrap().success());
         let _ = fs::remove_dir_all(copy.path(".evalrs/index"));
         copy
-    }
-
-    /// Waits until no write could go unseen any more.
-    pub(super) fn settle(&self) {
-        wait_until_settled();
     }
 }
 

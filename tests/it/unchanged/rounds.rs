@@ -6,7 +6,7 @@ use std::fs;
 use regex::Regex;
 
 use super::edits::{EditedWorkspace, SUITE};
-use super::{is_repeated, printed};
+use super::{is_repeated, printed, wait_until_settled};
 use crate::judge::{Answer, Judge};
 use crate::space::{Ran, Running, Space, has};
 
@@ -43,7 +43,7 @@ fn left(space: &Space, ran: &Ran) -> Vec<(String, String)> {
     for name in names {
         left.push((name.clone(), plain(&space.record(&name))));
     }
-    for name in space.names(".evalrs").into_iter().filter(|name| name.ends_with(".jsonl")) {
+    for name in space.names(".evalrs").into_iter().filter(|name| name.contains(".jsonl")) {
         left.push((name.clone(), plain(&space.read(&format!(".evalrs/{name}")))));
     }
     left.push(("runs".to_owned(), space.names(".evalrs/runs").len().to_string()));
@@ -97,7 +97,7 @@ fn check(seed: u64) {
         repeated[usize::from(is_repeated)] += u32::from(may_be);
         was_settled = random.u32(..3) > 0;
         if was_settled {
-            workspace.settle();
+            wait_until_settled();
             start(&workspace.space, &judge).finish();
         }
     }

@@ -34,6 +34,11 @@ pub struct Settlement {
 }
 
 impl Settlement {
+    /// Whether every outcome that arrived is in the store.
+    pub fn is_stored(&self) -> bool {
+        self.write_error.is_none() && !self.interrupted
+    }
+
     /// What graders used in this run.
     pub fn spent(&self) -> Usage {
         self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)

@@ -1,7 +1,7 @@
 //! What an earlier process found of the chunks of a session, as far as the store is what it was.
 
 use evalrs_graph::inputs::Chunk;
-use evalrs_graph::known::{KnownChunk, KnownResults};
+use evalrs_graph::known::{KnownChunk, KnownGrades, KnownResults};
 use evalrs_graph::known_chunks::collect;
 use evalrs_graph::known_grades::{self, grades_then};
 use evalrs_graph::{Db, queries, result_inputs};
@@ -28,7 +28,7 @@ impl Session {
         for chunk in self.root.chunks(db) {
             for grader in self.graders() {
                 let known = grades_then(db, *chunk, *grader).into_iter();
-                let actions = known.flat_map(|known| known.actions());
+                let actions = known.flat_map(KnownGrades::actions);
                 let replies = actions.map(|action| (action.key(), action.reply()));
                 db.outcomes.add_archived(replies.filter(|(key, _)| !written_since.contains(key)));
             }

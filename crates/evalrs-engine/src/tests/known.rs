@@ -7,8 +7,8 @@ use super::*;
 /// Enough for several chunks.
 const MANY: usize = 400;
 
-fn stored(rows: String) -> Evaluation {
-    let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", &rows)]);
+fn stored(rows: &str) -> Evaluation {
+    let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", rows)]);
     let mut evaluation = Evaluation {
         session: fresh(),
         system,
@@ -43,6 +43,8 @@ fn planned(evaluation: &Evaluation) -> usize {
     executed.iter().filter(|query| *query == "plans").count()
 }
 
+type TextEdit = Box<dyn Fn(String) -> String>;
+
 #[test]
 fn rows_are_read_of_chunks_that_changed() {
     let edit = |from: &'static str, to: &'static str| {
@@ -51,7 +53,6 @@ fn rows_are_read_of_chunks_that_changed() {
             text.replacen(from, to, 1)
         }
     };
-    type TextEdit = Box<dyn Fn(String) -> String>;
     let same: TextEdit = Box::new(|text| text);
     // The chunks that are planned, grader by grader; and what is asked.
     let table: [(&str, &str, TextEdit, [usize; 2], usize); 6] = [
@@ -69,7 +70,7 @@ fn rows_are_read_of_chunks_that_changed() {
         ),
     ];
     for (what, path, edit, [least, most], asked) in table {
-        let evaluation = stored(many());
+        let evaluation = stored(&many());
         let text = if path == "suite.yaml" { SUITE.to_owned() } else { many() };
         evaluation.system.set(path, edit(text));
         let mut knowing = knowing(evaluation, &KeySet::default());
@@ -88,7 +89,7 @@ fn rows_are_read_of_chunks_that_changed() {
 
 #[test]
 fn outcomes_that_were_written_since_are_looked_up() {
-    let evaluation = stored(many());
+    let evaluation = stored(&many());
     let key: ActionKey = evaluation.store.keys()[0];
     let held = evaluation.store.get_many(&[key]).pop().flatten().unwrap();
     let generation = held.generation + 1;
@@ -108,7 +109,7 @@ fn outcomes_that_were_written_since_are_looked_up() {
 
 #[test]
 fn what_cannot_be_read_again_is_looked_up_too() {
-    let evaluation = stored(many());
+    let evaluation = stored(&many());
     let expected = evaluation.reported();
     let known = evaluation.session.known_chunks(&[], ResultPlaces::Unknown);
     let mut again = Evaluation { session: fresh(), plans: SettledPlans::default(), ..evaluation };

@@ -158,8 +158,8 @@ impl Write for CountingWriter<'_> {
 }
 
 /// Writes results, and tells where the parts of so many lines each stand.
-pub(super) fn write_counted<'a>(
-    results: Results<'a>,
+pub(super) fn write_counted(
+    results: Results<'_>,
     counts: &[usize],
     out: &mut dyn Write,
 ) -> io::Result<Vec<ResultsPart>> {
