@@ -480,6 +480,7 @@ fn a_plan_after_a_run_prints_what_a_whole_plan_does() {
         for folder in ["data", ".", "cache"] {
             age(&space.path(folder));
         }
+        wait_until_settled();
         let ran = run(&space, &judge, &[]);
         assert_eq!(ran.code(), 0, "{suite}\n{}", ran.shown());
         for args in [&[][..], &["--json"]] {
