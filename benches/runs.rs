@@ -244,22 +244,27 @@ fn measure_rows(count: usize, slow: &str, fast: &str) {
     let folder = folder.path();
     write_rows(folder, count, None);
     write_verdicts(folder, count);
-    let run = |args: &[&str]| {
-        measure(evalrs(&["run", "suite.yaml", "--quiet", "--verify"]).args(args), folder)
+    let run = |args: &[&str]| measure(evalrs(&["run", "suite.yaml", "--quiet"]).args(args), folder);
+    let whole = || {
+        let _ = std::fs::remove_dir_all(folder.join(".evalrs/index"));
+        run(&[])
     };
 
     write_suite(folder, None);
     let alone = least(|| measure(&mut plain(false), folder));
-    told("no judge", count, least(|| run(&[])), Some(alone));
+    told("no judge", count, least(whole), Some(alone));
 
     write_suite(folder, Some(if count <= 1_000 { slow } else { fast }));
     let judged = least(|| measure(&mut plain(true), folder));
     let latency = if count <= 1_000 { "first, 50 ms a judgment" } else { "first, judge at once" };
     told(latency, count, run(&[]), None);
-    told("nothing changed", count, least(|| run(&[])), Some(judged));
-    // By the states of files, once a run has noted them.
-    let repeated = || measure(&mut evalrs(&["run", "suite.yaml", "--quiet"]), folder);
-    told("nothing changed, not verified", count, least(repeated), None);
+    told("nothing changed, all read", count, least(whole), Some(judged));
+    // The first one leaves digests.
+    run(&["--verify"]);
+    told("nothing changed, --verify", count, least(|| run(&["--verify"])), None);
+    told("nothing changed", count, least(|| run(&[])), None);
+    let plan = || measure(&mut evalrs(&["plan", "suite.yaml"]), folder);
+    told("plan", count, least(plan), None);
     write_rows(folder, count, Some(count / 2));
     told("one row edited", count, run(&[]), None);
     let id = format!("sample-{:06}", count / 3);

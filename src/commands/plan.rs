@@ -26,12 +26,12 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
-use evalrs_use_cases::remembered::{CommandQuestion, is_of_files};
+use evalrs_use_cases::remembered::CommandQuestion;
 use evalrs_use_cases::settled_plan::{PlanQuestion, label_counts};
 use evalrs_use_cases::suites::suite_files;
 
-/// Plans every suite in turn. Nothing is planned unless all of them are valid. What is known of an unchanged suite is
-/// printed at once.
+/// Plans every suite in turn. Nothing is planned unless all of them are valid. What the last run knew is printed at
+/// once, if nothing has changed since.
 pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let words = PlanQuestion {
         select: &args.select,
@@ -42,15 +42,16 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
         json: args.json,
     };
     let cache_dir = args.store.cache_dir.as_deref();
-    match CommandQuestion::of(&args.suites, cache_dir, &format!("{words:?}"), false, console) {
-        Some(question) => question.print_or(console, |console| plan_all(args, console))?,
-        None => _ = plan_all(args, console)?,
+    let question =
+        CommandQuestion::of(&args.suites, cache_dir, &format!("{words:?}"), false, console);
+    let is_known = question.map(|question| question.print_answer(console)).transpose()?;
+    if is_known != Some(true) {
+        plan_all(args, console)?;
     }
     Ok(ExitStatus::Success)
 }
 
-/// Plans every suite, and reports whether that stays as it is until a file or an outcome changes.
-fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<bool, Error> {
+fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
     let mut loaded = Vec::new();
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
@@ -65,12 +66,8 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<bool, Error> {
         ..Settings::default()
     };
     let mut plans = Vec::new();
-    let mut is_lasting = true;
     for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
         let (plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
-        // Reasons of calls and conversations compare with earlier runs.
-        let has_calls = plan.totals.to_ask > 0 || plan.totals.following.is_some();
-        is_lasting &= !has_calls && plan.target.is_none() && is_of_files(&session);
         if args.json {
             plans.push(plan);
             continue;
@@ -85,7 +82,7 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<bool, Error> {
         [plan] => console.write_json(plan)?,
         plans => console.write_json(plans)?,
     }
-    Ok(is_lasting)
+    Ok(())
 }
 
 fn plan_one(

@@ -82,6 +82,10 @@ fn recorded(space: &Space) -> Vec<String> {
     }
     facts["moved"]["since"] = Value::Null;
     files.push(facts.to_string());
+    // The digest of the questions of the last run.
+    let history = space.read(".evalrs/bot.history.jsonl");
+    let last: Value = serde_json::from_str(history.lines().last().unwrap()).unwrap();
+    files.push(last["dataset"].to_string());
     files
 }
 
@@ -100,7 +104,7 @@ fn edit_suite(space: &Space, from: &str, to: &str) {
     space.write("suite.yaml", before.replace(from, to));
 }
 
-const EDITS: [(&str, SpaceEdit); 14] = [
+const EDITS: [(&str, SpaceEdit); 16] = [
     ("a row", |space| edit_rows(space, |rows| rows.replace("\"800 x", "\"800 y"))),
     ("a row that fails now", |space| {
         edit_rows(space, |rows| rows.replace("\"17 ", "\"17 much too long for this "));
@@ -117,6 +121,12 @@ const EDITS: [(&str, SpaceEdit); 14] = [
         edit_rows(space, |rows| {
             rows.replace("\"id\": \"s5\", ", "").replace("\"id\": \"s6\", ", "")
         });
+    }),
+    ("a late row without an id", |space| {
+        edit_rows(space, |rows| rows.replace("\"id\": \"s1500\", ", ""));
+    }),
+    ("the same row before it", |space| {
+        edit_rows(space, |rows| row(1_500).replace("\"id\": \"s1500\", ", "") + &rows);
     }),
     ("the gate", |space| edit_suite(space, "value: 0.1", "value: 0.9")),
     ("a threshold", |space| {

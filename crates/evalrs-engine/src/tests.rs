@@ -117,7 +117,14 @@ struct Evaluation {
 impl Evaluation {
     /// The files as they are before an edit, with every judgment stored.
     fn stored() -> Self {
-        let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", &rows())]);
+        let (evaluation, asked) = Self::over(&rows());
+        assert_eq!(asked, expanded("kind *, right *"), "the first run");
+        evaluation
+    }
+
+    /// The suite over these rows, with every judgment stored; and what was asked.
+    fn over(rows: &str) -> (Self, Vec<String>) {
+        let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", rows)]);
         let mut evaluation = Self {
             session: fresh(),
             system,
@@ -125,8 +132,8 @@ impl Evaluation {
             store: Arc::new(MemoryStore::default()),
         };
         evaluation.load();
-        assert_eq!(evaluation.asked(), expanded("kind *, right *"), "the first run");
-        evaluation
+        let asked = evaluation.asked();
+        (evaluation, asked)
     }
 
     fn load(&mut self) {
@@ -183,13 +190,14 @@ impl Evaluation {
         (results::summary(db, *root), results::lines(db, *root).collect(), format!("{digest:?}"))
     }
 
-    /// The same files and the same store in another process that knows what this one found.
+    /// The same files and the same store in another process that knows what this one found, and records its queries. Nothing
+    /// is trusted yet.
     fn again_knowing(self) -> Self {
         let known = self.session.known_chunks(&[], ResultPlaces::Unknown);
-        let mut again = Self { session: fresh(), plans: SettledPlans::default(), ..self };
-        again.session.db.set_known(known.into_iter().collect());
+        let db = Database::recording();
+        db.set_known(known.into_iter().collect());
+        let mut again = Self { session: session_in(db), plans: SettledPlans::default(), ..self };
         again.load();
-        again.session.trust_known(&KeySet::default());
         again
     }
 
@@ -202,8 +210,12 @@ impl Evaluation {
 }
 
 fn fresh() -> Session {
+    session_in(Database::default())
+}
+
+fn session_in(db: Database) -> Session {
     let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
-    Session::new(Database::default(), "suite.yaml", environment, Overrides::default())
+    Session::new(db, "suite.yaml", environment, Overrides::default())
 }
 
 /// `2 kind *, right s3`: twice for each row of one grader, and once for one row of another.
@@ -250,6 +262,7 @@ fn check(what: &str, edits: &[Edit], expected: &str) {
         knowing.system.set(path, text);
     }
     let mut knowing = knowing.again_knowing();
+    knowing.session.trust_known(&KeySet::default());
     assert_eq!(knowing.asked(), expected, "{what}, in a fresh session that knows the chunks");
     assert_eq!(knowing.reported(), cold.reported(), "{what}: what is known is what is found");
     let after = cold.results();

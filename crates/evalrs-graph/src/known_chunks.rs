@@ -4,13 +4,13 @@
 //! graders with one grade or one judgment a case, all of them verdicts. The rest is read again each time.
 
 use super::Db;
-use super::cases::{CheckedRecords, checked, mask, occurrences, unmet};
+use super::cases::{CheckedRecords, checked, mask, unmet};
 use super::graders::{Grader, Threshold, graders, ready};
 use super::inputs::{Chunk, Root};
 use super::known::{
     KnownChunk, KnownGrades, KnownReply, KnownResults, KnownRows, KnownScore, KnownUsage,
 };
-use super::known_grades::{grader_scope, grades};
+use super::known_grades::{grader_scope, grades, is_alone};
 use super::known_rows::{check_scope, need_scope, rows};
 use super::queries::plans;
 use evalrs_eval::evaluate::{self, GradePlan};
@@ -35,8 +35,7 @@ pub fn collect(
         let rows = known_rows(db, *chunk, asked)?;
         let of_graders = graders(db, root).iter();
         let grades = of_graders.filter_map(|grader| known_grades(db, *chunk, *grader)).collect();
-        let is_alone = occurrences(db, *chunk).iter().all(|occurrence| *occurrence == 1);
-        let results = results.get(at).copied().flatten().filter(|_| is_alone);
+        let results = results.get(at).copied().flatten().filter(|_| is_alone(db, *chunk));
         Some((chunk.records(db).hash(), KnownChunk { rows, grades, results }))
     });
     known.collect()
@@ -56,7 +55,8 @@ fn known_rows(db: &dyn Db, chunk: Chunk, asked: &[[u8; 32]]) -> Option<KnownRows
     }
     let questions = match rows(db, chunk) {
         Some(known) if asked.is_empty() => known.questions.clone(),
-        _ => asked.to_vec(),
+        _ if is_alone(db, chunk) => asked.to_vec(),
+        _ => Vec::new(),
     };
     let needs = unmet(db, chunk).is_empty().then(|| need_scope(db, chunk.root(db))).flatten();
     Some(KnownRows { scope, needs, whos: whos.clone(), questions })

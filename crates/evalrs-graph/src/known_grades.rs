@@ -38,10 +38,15 @@ pub(crate) fn grader_scope<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<
     ]))
 }
 
-/// The digests of what the cases of a chunk ask, if all of them are evaluated.
+/// Whether no case of a chunk is named by how many equal ones without ids come before it.
+pub(crate) fn is_alone(db: &dyn Db, chunk: Chunk) -> bool {
+    occurrences(db, chunk).iter().all(|occurrence| *occurrence == 1)
+}
+
+/// The digests of what the cases of a chunk ask, if all of them are evaluated and named as they were.
 pub fn questions(db: &dyn Db, chunk: Chunk) -> Option<&[[u8; 32]]> {
     let known = rows(db, chunk)?;
-    let is_whole = mask(db, chunk).iter().all(|is_in| *is_in);
+    let is_whole = is_alone(db, chunk) && mask(db, chunk).iter().all(|is_in| *is_in);
     (is_whole && known.questions.len() == known.whos.len()).then_some(&known.questions)
 }
 
@@ -49,12 +54,9 @@ pub fn questions(db: &dyn Db, chunk: Chunk) -> Option<&[[u8; 32]]> {
 pub fn results(db: &dyn Db, chunk: Chunk, scope: u128) -> Option<KnownResults> {
     let known = db.known_chunk(chunk.records(db).hash())?;
     let results = known.results.filter(|results| results.scope == scope)?;
-    let is_alone = |occurrence: &u32| *occurrence == 1;
     let mut graders = graders(db, chunk.root(db)).iter();
     let are_graders_known = graders.all(|grader| grades(db, chunk, *grader).is_some());
-    let is_same = rows(db, chunk).is_some()
-        && are_graders_known
-        && occurrences(db, chunk).iter().all(is_alone);
+    let is_same = rows(db, chunk).is_some() && are_graders_known && is_alone(db, chunk);
     is_same.then_some(results)
 }
 

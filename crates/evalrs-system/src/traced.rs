@@ -62,8 +62,7 @@ impl TracedAnswer {
     #[must_use]
     pub fn renewed(self, system: &dyn System) -> Self {
         let Self::File(path, state) = self else { return self };
-        let now = DiskMoment::now();
-        let present = system.state(&path).filter(|present| present.is_settled(now));
+        let present = settled_state(system, &path);
         Self::File(path, present.unwrap_or(state))
     }
 
@@ -80,6 +79,12 @@ impl TracedAnswer {
             Self::Program(name, path) => system.find_program(name) == *path,
         }
     }
+}
+
+/// The state of what is at `path`, if no later write could leave it the same.
+pub fn settled_state(system: &dyn System, path: &str) -> Option<FileState> {
+    let now = DiskMoment::now();
+    system.state(path).filter(|state| state.is_settled(now))
 }
 
 /// The system below, and what it was asked.

@@ -6,15 +6,17 @@
 //!
 //! Deleting the files changes no byte of any report.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::args::EvaluateArgs;
 use super::context::SuiteContext;
-use super::remembered::{index_file, is_ci, segment_states};
+use super::remembered::{index_file, is_ci, read_signed, signed, store_states};
 use super::run_record::KeptRun;
 use super::spliced_results::LastResults;
+use super::usage::is_narrowed;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_engine::session::known::ResultPlaces;
@@ -22,8 +24,9 @@ use evalrs_graph::known::KnownChunk;
 use evalrs_model::key::KeySet;
 use evalrs_store::record;
 use evalrs_store::record::parts::ResultsPart;
-use evalrs_store::record::read::{RESULTS, read_json};
+use evalrs_store::record::read::RESULTS;
 use evalrs_store::{keys_of_segment, process_mark};
+use evalrs_system::traced::settled_state;
 use evalrs_system::{FileState, System};
 
 /// The version of the files.
@@ -80,8 +83,11 @@ struct StoreThen {
 
 /// What earlier runs of a suite found, and where that is kept.
 pub(super) struct KnownDataset<'a> {
+    /// The paths of the files.
     header: String,
     chunks: String,
+    /// What the first says when it is first read.
+    read: OnceCell<Option<KnownHeader>>,
     /// Whether the store is read whatever the states of its files tell.
     verifies: bool,
     surroundings: &'a SuiteContext,
@@ -104,7 +110,8 @@ impl<'a> KnownDataset<'a> {
         let header = index_file(&home, suite, "chunks.json", system);
         let chunks = index_file(&home, suite, "chunks", system);
         let verifies = args.verify || is_ci(system);
-        Some(Self { header, chunks, verifies, surroundings, system })
+        let read = OnceCell::new();
+        Some(Self { header, chunks, read, verifies, surroundings, system })
     }
 
     /// Gives a session of which nothing is loaded what is known.
@@ -133,7 +140,7 @@ impl<'a> KnownDataset<'a> {
 
     /// The results of the last run, if nobody has written to them since.
     pub(super) fn last_results(&self) -> Option<LastResults> {
-        let NotedResults { run, digest, bytes, state } = self.header()?.results?;
+        let NotedResults { run, digest, bytes, state } = self.header()?.results.clone()?;
         let path = self.results_of(&run);
         let is_same = self.system.state(&path)? == state;
         is_same.then_some(LastResults { run, path, digest, bytes })
@@ -147,7 +154,7 @@ impl<'a> KnownDataset<'a> {
     fn noted(&self, run: KnownRun<'_>) -> Option<(NotedResults, bool)> {
         let state = self.system.state(&self.results_of(run.id))?;
         let KnownRun { id, digest, parts } = run;
-        let held = self.header().and_then(|header| header.results);
+        let held = self.header().and_then(|header| header.results.as_ref());
         let held = held.filter(|held| held.digest == digest);
         let bytes = match (parts.last(), &held) {
             (Some(last), _) => last.end(),
@@ -166,7 +173,8 @@ impl<'a> KnownDataset<'a> {
         questions: &[[u8; 32]],
         run: Option<KnownRun<'_>>,
     ) {
-        if session.chunks().len() < FEWEST_CHUNKS {
+        // Of a part of the suite less is known than before.
+        if session.chunks().len() < FEWEST_CHUNKS || is_narrowed(session) {
             return;
         }
         let noted = run.and_then(|run| self.noted(run));
@@ -191,25 +199,23 @@ impl<'a> KnownDataset<'a> {
         let written =
             is_there || self.system.write(&self.chunks, &mut |file| file.write_all(&bytes)).is_ok();
         if written {
-            let _ = self
-                .system
-                .write(&self.header, &mut |file| Ok(serde_json::to_writer(file, &header)?));
+            write_header(&self.header, &header, self.system);
         }
     }
 
-    fn header(&self) -> Option<KnownHeader> {
-        let bytes = self.system.read(&self.header).into_bytes().ok()?;
-        let header: KnownHeader = serde_json::from_slice(&bytes).ok()?;
-        let is_readable = header.format == FORMAT && header.build == env!("EVALRS_BUILD");
-        is_readable.then_some(header)
+    fn header(&self) -> Option<&KnownHeader> {
+        let read = || read_header(&self.header, self.system);
+        self.read.get_or_init(read).as_ref()
     }
 
     /// The files of the store; none where the system knows too little of files.
     fn store(&self) -> Option<StoreThen> {
-        let segments = segment_states(self.system, &join(&self.surroundings.cache_dir, "v1"))?;
+        let all = store_states(self.system, &join(&self.surroundings.cache_dir, "v1"))?;
+        let segments = all.into_iter().filter(|(name, _)| name.starts_with("seg/")).collect();
         let committed = self.surroundings.committed_files(self.system).into_iter();
+        // Segments only grow. A committed file may be written again without another state.
         let committed = committed.map(|path| {
-            let state = self.system.state(&path)?;
+            let state = settled_state(self.system, &path)?;
             Some((path, state))
         });
         Some(StoreThen { segments, committed: committed.collect::<Option<_>>()? })
@@ -252,13 +258,25 @@ pub(super) fn note_linked_results(
     let home = surroundings.records();
     let path = index_file(&home, suite, "chunks.json", system);
     let results = join(&join(&record::runs_of(&home), now), RESULTS);
-    let held = read_json::<KnownHeader>(system, &path);
+    let held = read_header(&path, system);
     let held = held.filter(|held| held.results.as_ref().is_some_and(|results| results.run == last));
     if let (Some(mut header), Some(state)) = (held, system.state(&results)) {
         header.results =
             header.results.map(|results| NotedResults { run: now.to_owned(), state, ..results });
-        let _ = system.write(&path, &mut |file| Ok(serde_json::to_writer(file, &header)?));
+        write_header(&path, &header, system);
     }
+}
+
+fn read_header(path: &str, system: &dyn System) -> Option<KnownHeader> {
+    let header: KnownHeader = read_signed(&system.read(path).into_bytes().ok()?)?;
+    let is_readable = header.format == FORMAT && header.build == env!("EVALRS_BUILD");
+    is_readable.then_some(header)
+}
+
+/// It is only a matter of time if it cannot be written.
+fn write_header(path: &str, header: &KnownHeader, system: &dyn System) {
+    let text = signed(header);
+    let _ = text.map(|text| system.write(path, &mut |file| file.write_all(text.as_bytes())));
 }
 
 /// The files of the store at one moment.

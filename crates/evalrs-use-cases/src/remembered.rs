@@ -12,11 +12,11 @@ use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::console::Console;
 use super::context::SuiteContext;
-use crate::error::Error;
 use evalrs_base::file_path::join;
 use evalrs_base::file_text::FileText;
 use evalrs_engine::session::Session;
@@ -90,19 +90,17 @@ struct SuiteIndex {
     answers: Vec<(String, PrintedAnswer)>,
 }
 
-impl SuiteIndex {
-    /// A line with the digest of the rest, and the rest.
-    fn text(&self) -> serde_json::Result<String> {
-        let text = serde_json::to_string(self)?;
-        Ok(format!("{}\n{text}", blake3::hash(text.as_bytes()).to_hex()))
-    }
+/// A line with the digest of the rest, and the rest: a value as JSON.
+pub(super) fn signed(value: &impl Serialize) -> serde_json::Result<String> {
+    let text = serde_json::to_string(value)?;
+    Ok(format!("{}\n{text}", blake3::hash(text.as_bytes()).to_hex()))
+}
 
-    /// None where a byte is not as it was written: what is printed is in there.
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (digest, text) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
-        let is_whole = *digest == *blake3::hash(text.as_bytes()).to_hex();
-        is_whole.then(|| serde_json::from_str(text).ok()).flatten()
-    }
+/// The value of a [`signed`] text. None where a byte is not as it was written: what is printed may be in there.
+pub(super) fn read_signed<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let (digest, text) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
+    let is_whole = *digest == *blake3::hash(text.as_bytes()).to_hex();
+    is_whole.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// A command line of which the answer may be known.
@@ -160,30 +158,12 @@ impl CommandQuestion {
         })
     }
 
-    /// Prints what is known to be the answer. Else `work` prints it and reports whether it may be kept.
-    pub fn print_or(
-        &self,
-        console: &mut Console<'_>,
-        work: impl FnOnce(&mut Console<'_>) -> Result<bool, Error>,
-    ) -> Result<(), Error> {
-        let system = console.system;
-        if let Some(answer) = self.answer(system) {
-            console.err.write_all(answer.err.as_bytes())?;
-            console.out.write_all(answer.out.as_bytes())?;
-            return Ok(());
-        }
-        let traced = TracedSystem::new(system);
-        let never = Cell::new(false);
-        let mut out =
-            CopiedStream { below: &mut *console.out, kept: Vec::new(), is_paused: &never };
-        let mut err =
-            CopiedStream { below: &mut *console.err, kept: Vec::new(), is_paused: &never };
-        let mut inner = Console { system: &traced, out: &mut out, err: &mut err, ..*console };
-        if work(&mut inner)? {
-            let answer = PrintedAnswer { out: out.text(), err: err.text(), run: None };
-            self.keep(&traced, vec![(self.question.clone(), answer)], system);
-        }
-        Ok(())
+    /// Prints what is known to be the answer. False where nothing is known: then nothing is printed.
+    pub fn print_answer(&self, console: &mut Console<'_>) -> std::io::Result<bool> {
+        let Some(answer) = self.answer(console.system) else { return Ok(false) };
+        console.err.write_all(answer.err.as_bytes())?;
+        console.out.write_all(answer.out.as_bytes())?;
+        Ok(true)
     }
 
     /// The answer, if all that it rests on is as it was.
@@ -195,7 +175,7 @@ impl CommandQuestion {
     }
 
     fn read(&self, system: &dyn System) -> Option<SuiteIndex> {
-        let index = SuiteIndex::read(&system.read(&self.path).into_bytes().ok()?)?;
+        let index: SuiteIndex = read_signed(&system.read(&self.path).into_bytes().ok()?)?;
         if index.format != FORMAT {
             return None;
         }
@@ -297,8 +277,7 @@ impl CommandQuestion {
         index.answers.extend(answers);
         let surplus = index.answers.len().saturating_sub(MAX_ANSWERS);
         index.answers.drain(..surplus);
-        let _ = index
-            .text()
+        let _ = signed(&index)
             .map(|text| system.write(&self.path, &mut |file| file.write_all(text.as_bytes())));
     }
 
@@ -356,18 +335,9 @@ pub(super) fn index_file(home: &str, suite: &str, extension: &str, system: &dyn 
     join(home, &format!("index/{}.{extension}", &name[..32]))
 }
 
-/// The segments of a store with their states; none where the system knows too little of files.
-pub(super) fn segment_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
-    let names = system.list(&join(store, "seg")).unwrap_or_default();
-    let is_segment = |name: &String| name.strip_suffix(".jsonl").is_some();
-    let segments = names.into_iter().filter(is_segment);
-    let segments = segments.map(|name| join("seg", &name));
-    segments.map(|name| Some((name.clone(), system.state(&join(store, &name))?))).collect()
-}
-
 /// The segments of a store and the folders of its large bodies, with their states; none where the system knows too little of
 /// files.
-fn store_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
+pub(super) fn store_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileState)>> {
     let names = |folder: &str| system.list(&join(store, folder)).unwrap_or_default();
     let segments = names("seg").into_iter().filter(|name| !name.contains(".idx"));
     let segments = segments.map(|name| join("seg", &name));
@@ -378,7 +348,7 @@ fn store_states(system: &dyn System, store: &str) -> Option<Vec<(String, FileSta
 
 /// Whether what is printed of a settled session depends on files, outcomes and variables that count alone: not on earlier
 /// runs, and nothing counts who looks.
-pub fn is_of_files(session: &Session) -> bool {
+pub(super) fn is_of_files(session: &Session) -> bool {
     // What is read from the folder of records is not told from what every run reads there.
     let reads_records = session.paths().iter().any(|path| path.contains(".evalrs/"));
     session.starts().is_empty()
@@ -432,7 +402,7 @@ impl Write for CopiedStream<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMAT, PrintedAnswer, SuiteIndex};
+    use super::{FORMAT, PrintedAnswer, SuiteIndex, read_signed, signed};
     use evalrs_system::FileState;
     use evalrs_system::traced::TracedAnswer;
 
@@ -447,14 +417,15 @@ mod tests {
             contents: None,
             answers: vec![("q".to_owned(), answer)],
         };
-        let bytes = index.text().unwrap().into_bytes();
-        assert_eq!(SuiteIndex::read(&bytes).unwrap().answers[0].1.out, "gate: PASSED\n");
+        let read = read_signed::<SuiteIndex>;
+        let bytes = signed(&index).unwrap().into_bytes();
+        assert_eq!(read(&bytes).unwrap().answers[0].1.out, "gate: PASSED\n");
         for at in 0..bytes.len() {
-            assert!(SuiteIndex::read(&bytes[..at]).is_none(), "cut at {at}");
+            assert!(read(&bytes[..at]).is_none(), "cut at {at}");
             for bit in 0..8 {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= 1 << bit;
-                assert!(SuiteIndex::read(&bytes).is_none(), "bit {bit} of byte {at}");
+                assert!(read(&bytes).is_none(), "bit {bit} of byte {at}");
             }
         }
     }

@@ -7,16 +7,9 @@ use super::*;
 /// Enough for several chunks.
 const MANY: usize = 400;
 
-fn stored(rows: &str) -> Evaluation {
-    let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", rows)]);
-    let mut evaluation = Evaluation {
-        session: fresh(),
-        system,
-        plans: SettledPlans::default(),
-        store: Arc::new(MemoryStore::default()),
-    };
-    evaluation.load();
-    assert_eq!(evaluation.asked().len(), 2 * rows.lines().count());
+fn stored() -> Evaluation {
+    let (evaluation, asked) = Evaluation::over(&many());
+    assert_eq!(asked.len(), 2 * MANY);
     evaluation
 }
 
@@ -24,15 +17,8 @@ fn many() -> String {
     (0..MANY).map(row).collect()
 }
 
-/// The same session, recording the queries that it executes.
 fn knowing(evaluation: Evaluation, written_since: &KeySet) -> Evaluation {
-    let known = evaluation.session.known_chunks(&[], ResultPlaces::Unknown);
-    let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
-    let db = Database::recording();
-    db.set_known(known.into_iter().collect());
-    let session = Session::new(db, "suite.yaml", environment, Overrides::default());
-    let mut again = Evaluation { session, plans: SettledPlans::default(), ..evaluation };
-    again.load();
+    let again = evaluation.again_knowing();
     again.session.trust_known(written_since);
     again
 }
@@ -70,7 +56,7 @@ fn rows_are_read_of_chunks_that_changed() {
         ),
     ];
     for (what, path, edit, [least, most], asked) in table {
-        let evaluation = stored(&many());
+        let evaluation = stored();
         let text = if path == "suite.yaml" { SUITE.to_owned() } else { many() };
         evaluation.system.set(path, edit(text));
         let mut knowing = knowing(evaluation, &KeySet::default());
@@ -89,7 +75,7 @@ fn rows_are_read_of_chunks_that_changed() {
 
 #[test]
 fn outcomes_that_were_written_since_are_looked_up() {
-    let evaluation = stored(&many());
+    let evaluation = stored();
     let key: ActionKey = evaluation.store.keys()[0];
     let held = evaluation.store.get_many(&[key]).pop().flatten().unwrap();
     let generation = held.generation + 1;
@@ -109,12 +95,9 @@ fn outcomes_that_were_written_since_are_looked_up() {
 
 #[test]
 fn what_cannot_be_read_again_is_looked_up_too() {
-    let evaluation = stored(&many());
+    let evaluation = stored();
     let expected = evaluation.reported();
-    let known = evaluation.session.known_chunks(&[], ResultPlaces::Unknown);
-    let mut again = Evaluation { session: fresh(), plans: SettledPlans::default(), ..evaluation };
-    again.session.db.set_known(known.into_iter().collect());
-    again.load();
+    let mut again = evaluation.again_knowing();
     // Nobody says that the store is what it was.
     assert_eq!(again.asked(), Vec::<String>::new());
     assert_eq!(again.reported(), expected);
