@@ -394,26 +394,31 @@ class Lists(PageTest):
         self.assertAlmostEqual(page.evaluate("scrollY"), top, delta=40)
         expect(page.get_by_role("link", name=name)).to_be_visible()
 
-    def test_a_hundred_thousand_cases_scroll_smoothly(self):
+    def test_a_frame_of_a_hundred_thousand_cases_makes_only_rows_that_come_into_view(self):
         page = self.open(f"/runs/{BULK}")
         self.wait_rows()
-        frames = page.evaluate("""() => new Promise((done) => {
-            const frames = []
-            let last = performance.now()
-            const step = (now) => {
-                frames.push(now - last)
-                last = now
+        seen = page.evaluate("""() => new Promise((done) => {
+            const body = document.querySelector(".body")
+            const height = body.querySelector(".row").offsetHeight
+            let made = 0, most = 0
+            const watch = new MutationObserver((changes) => {
+                for (const change of changes)
+                    for (const node of change.addedNodes)
+                        if (node.nodeType === 1) made += node.matches(".row") || node.querySelectorAll(".row").length
+            })
+            watch.observe(body, { childList: true, subtree: true })
+            let frames = 0
+            const step = () => {
+                most = Math.max(most, body.querySelectorAll(".row").length)
                 scrollBy(0, 300)
-                if (frames.length < 240) requestAnimationFrame(step)
-                else done(frames.slice(5))
+                if (++frames < 240) requestAnimationFrame(step)
+                else done({ made, most, passed: scrollY / height })
             }
             requestAnimationFrame(step)
         })""")
-        frames.sort()
-        late = sum(frame > 34 for frame in frames)
-        print(f"\nscrolling 100,000 cases: median {frames[len(frames) // 2]:.1f} ms, 95th percentile {frames[int(len(frames) * 0.95)]:.1f} ms, {late} of {len(frames)} frames late")
-        self.assertLess(frames[len(frames) // 2], 20)
-        self.assertLess(page.locator(".body .row").count(), 120)
+        self.assertGreater(seen["passed"], 1_000)
+        self.assertLess(seen["most"], 120)
+        self.assertLess(seen["made"], 1.5 * seen["passed"] + 120)
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
         expect(page.locator('[aria-rowindex="100001"]')).to_contain_text("-99999")
         self.assertEqual(page.get_by_role("table", name="Cases").get_attribute("aria-rowcount"), "100001")
