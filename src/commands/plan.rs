@@ -12,7 +12,7 @@ use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
-use evalrs_graph::results;
+use evalrs_graph::results::{self, sample_id};
 use evalrs_metrics::reason::Reason;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_model::spec::GraderSpec;
@@ -25,6 +25,7 @@ use evalrs_store::record::history::History;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::known_chunks::session_that_knows;
 use evalrs_use_cases::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use evalrs_use_cases::remembered::CommandQuestion;
 use evalrs_use_cases::settled_plan::{PlanQuestion, label_counts};
@@ -56,7 +57,9 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
         let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-        loaded.push(loaded_session(suite, &args.store, over, console)?);
+        let repeats_calls = args.retry_errors || !args.refresh.is_empty();
+        let load = if repeats_calls { loaded_session } else { session_that_knows };
+        loaded.push(load(suite, &args.store, over, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let settings = Settings {
@@ -109,7 +112,8 @@ fn plan_one(
     } else {
         let names: Vec<&str> = preview.tallies.iter().map(|(name, _)| name.as_str()).collect();
         let suite = session.suite().map(|suite| suite.name.as_str()).unwrap_or_default();
-        let history = History::read(console.system, &home, suite, &names);
+        let samples = Some(samples(session, &preview));
+        let history = History::read(console.system, &home, suite, &names, samples.as_ref());
         (reasons(session, &preview, &history), history.newest().map(str::to_owned))
     };
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
@@ -126,6 +130,12 @@ fn plan_one(
     };
     let labels = label_counts(session);
     Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
+}
+
+/// The samples of the missing calls.
+fn samples(session: &Session, preview: &Preview) -> BTreeSet<String> {
+    let cells = preview.to_ask.iter().map(|to_ask| to_ask.cell);
+    cells.filter_map(|CellId { chunk, case, .. }| sample_id(&session.db, chunk, case)).collect()
 }
 
 /// How many judgments are stored for other endpoints than the current one.

@@ -104,7 +104,7 @@ fn edit_suite(space: &Space, from: &str, to: &str) {
     space.write("suite.yaml", before.replace(from, to));
 }
 
-const EDITS: [(&str, SpaceEdit); 16] = [
+const EDITS: [(&str, SpaceEdit); 19] = [
     ("a row", |space| edit_rows(space, |rows| rows.replace("\"800 x", "\"800 y"))),
     ("a row that fails now", |space| {
         edit_rows(space, |rows| rows.replace("\"17 ", "\"17 much too long for this "));
@@ -132,6 +132,13 @@ const EDITS: [(&str, SpaceEdit); 16] = [
     ("a threshold", |space| {
         edit_suite(space, "model: judge-1", "model: judge-1, pass_threshold: 0.9");
     }),
+    ("a threshold that moves nothing", |space| {
+        edit_suite(space, "threshold: 0.9", "threshold: 0.91")
+    }),
+    ("a comment", |space| edit_suite(space, "gate:", "# The bar.\ngate:")),
+    ("a metric", |space| {
+        edit_suite(space, "# The bar.\n", "metrics: {mean: {kind: macro, of: kind, by: tags}}\n");
+    }),
     ("the function of a grader", |space| edit_suite(space, "max: 12", "max: 9")),
     ("another grader", |space| {
         edit_suite(space, "gate:", "  ascii: {kind: tool, function: ascii_printable_only}\ngate:");
@@ -158,6 +165,9 @@ const EDITS: [(&str, SpaceEdit); 16] = [
 fn compare(space: &Space, judge: &Judge, what: &str, args: &[&str]) {
     let without = Space::new(&[]);
     copy(&space.path("."), &without.path("."));
+    let plans =
+        [space, &without].map(|space| space.run_with(judge, &["plan", "suite.yaml"]).shown());
+    assert_eq!(plans[0], plans[1], "{what}: the plan");
     let asked = judge.count();
     let known = run(space, judge, args);
     let asked_knowing = judge.count() - asked;

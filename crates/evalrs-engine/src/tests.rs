@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use crate::inspect::forecast::forecast;
+use crate::inspect::preview::{Preview, preview};
 use crate::progress::{Event, Progress, Quiet};
 use crate::resolve::resolver::Effects;
 use crate::resolve::settings::Settings;
@@ -22,6 +24,7 @@ use crate::session::Session;
 use crate::session::known::ResultPlaces;
 use crate::session::reload::ReloadResult;
 use evalrs_base::diagnostic::Diagnostic;
+use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_exec::{ActionFuture, Executor, Launch};
 use evalrs_graph::briefs::briefs;
@@ -149,6 +152,16 @@ impl Evaluation {
         );
     }
 
+    /// What `plan` knows before anything is settled.
+    fn planned(&mut self) -> String {
+        let settings = Settings::default();
+        let found = preview(&mut self.session, self.store.as_ref(), &self.system, &settings);
+        let Preview { tallies, failures, is_open, to_ask, warnings, .. } = &found;
+        let keys: Vec<_> = to_ask.iter().map(|missing| (missing.key, missing.held)).collect();
+        let forecast = forecast(&self.session, &found, &Prices::default());
+        format!("{:?}", (tallies, failures, is_open, keys, warnings, forecast))
+    }
+
     /// Settles, and returns what was asked for, sorted.
     fn asked(&mut self) -> Vec<String> {
         let executor = Scripted::default();
@@ -256,6 +269,7 @@ fn check(what: &str, edits: &[Edit], expected: &str) {
     living.reload(what);
     assert_eq!(living.asked(), expected, "{what}");
     let mut cold = cold.again();
+    let planned = cold.planned();
     assert_eq!(cold.asked(), expected, "{what}, in a fresh session");
     let knowing = Evaluation::stored();
     for (path, text) in edits {
@@ -263,6 +277,7 @@ fn check(what: &str, edits: &[Edit], expected: &str) {
     }
     let mut knowing = knowing.again_knowing();
     knowing.session.trust_known(&KeySet::default());
+    assert_eq!(knowing.planned(), planned, "{what}: the plan of a session that knows the chunks");
     assert_eq!(knowing.asked(), expected, "{what}, in a fresh session that knows the chunks");
     assert_eq!(knowing.reported(), cold.reported(), "{what}: what is known is what is found");
     let after = cold.results();

@@ -37,8 +37,10 @@ pub struct KnownChunk {
 /// Where the results of a chunk stand in the results of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownResults {
-    /// The digest of all that they are made of besides rows and outcomes.
+    /// The digest of all that they are made of besides rows, outcomes and thresholds.
     pub scope: u128,
+    /// The digest of which grades passed.
+    pub verdicts: u128,
     /// The first byte.
     pub from: u64,
     /// How many bytes.

@@ -10,7 +10,7 @@ use super::inputs::{Chunk, Root};
 use super::known::{
     KnownChunk, KnownGrades, KnownReply, KnownResults, KnownRows, KnownScore, KnownUsage,
 };
-use super::known_grades::{grader_scope, grades, is_alone};
+use super::known_grades::{grader_scope, grades, is_alone, results_scope, verdicts};
 use super::known_rows::{check_scope, need_scope, rows};
 use super::queries::plans;
 use evalrs_eval::evaluate::{self, GradePlan};
@@ -19,23 +19,33 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Outcome;
 
 /// What is known of each chunk by now, by the digest of its rows. `questions` are the digests of what the evaluated cases ask,
-/// in dataset order; nothing where nobody knows them. `results` is where those of each chunk stand; nothing where nobody knows
-/// it.
+/// in dataset order; nothing where nobody knows them. `places` are the first byte and the length of the results of each chunk;
+/// nothing where nobody knows them.
 pub fn collect(
     db: &dyn Db,
     root: Root,
     questions: &[[u8; 32]],
-    results: &[Option<KnownResults>],
+    places: &[Option<(u64, u64)>],
 ) -> Vec<(u128, KnownChunk)> {
+    let scope = results_scope(db, root);
     let mut left = questions;
     let known = root.chunks(db).iter().enumerate().filter_map(|(at, chunk)| {
         let evaluated = mask(db, *chunk).iter().filter(|is_in| **is_in).count();
         let (asked, rest) = left.split_at(evaluated.min(left.len()));
         left = rest;
         let rows = known_rows(db, *chunk, asked)?;
-        let of_graders = graders(db, root).iter();
-        let grades = of_graders.filter_map(|grader| known_grades(db, *chunk, *grader)).collect();
-        let results = results.get(at).copied().flatten().filter(|_| is_alone(db, *chunk));
+        let graders = graders(db, root);
+        let of_graders = graders.iter();
+        let grades: Vec<KnownGrades> =
+            of_graders.filter_map(|grader| known_grades(db, *chunk, *grader)).collect();
+        let is_whole = grades.len() == graders.len() && is_alone(db, *chunk);
+        let place = places.get(at).copied().flatten().filter(|_| is_whole);
+        let results = place.zip(scope).map(|((from, bytes), scope)| KnownResults {
+            scope,
+            verdicts: verdicts(db, root, &grades),
+            from,
+            bytes,
+        });
         Some((chunk.records(db).hash(), KnownChunk { rows, grades, results }))
     });
     known.collect()

@@ -2,10 +2,12 @@
 
 use super::Db;
 use super::cases::{mask, occurrences};
-use super::graders::{Grader, environment_base_urls, graders};
-use super::inputs::Chunk;
+use super::graders::{Grader, Threshold, environment_base_urls, graders};
+use super::inputs::{Chunk, Root};
 use super::known::{KnownGrades, KnownResults};
 use super::known_rows::{check_scope, rows, scope_of};
+use xxhash_rust::xxh3::xxh3_128;
+
 use evalrs_eval::grade::votes::vote_file;
 use evalrs_model::spec::{CompareTo, GraderKind};
 
@@ -50,14 +52,39 @@ pub fn questions(db: &dyn Db, chunk: Chunk) -> Option<&[[u8; 32]]> {
     (is_whole && known.questions.len() == known.whos.len()).then_some(&known.questions)
 }
 
-/// Where the results of a chunk stand in those of the last run, if they are the same by now. `scope` is that of this run.
-pub fn results(db: &dyn Db, chunk: Chunk, scope: u128) -> Option<KnownResults> {
+/// The scope of results before thresholds decide. None where that of a grader is none.
+#[salsa::tracked(returns(copy))]
+pub fn results_scope(db: &dyn Db, root: Root) -> Option<u128> {
+    let of_grader = |grader: &Grader<'_>| *grader_scope(db, *grader);
+    let of_graders: Option<Vec<u128>> = graders(db, root).iter().map(of_grader).collect();
+    Some(scope_of(&[&check_scope(db, root)?, &of_graders?, root.prices(db)]))
+}
+
+/// Where the results of a chunk stand in those of the last run, if they are the same by now.
+pub fn results(db: &dyn Db, chunk: Chunk) -> Option<KnownResults> {
     let known = db.known_chunk(chunk.records(db).hash())?;
+    let scope = results_scope(db, chunk.root(db))?;
     let results = known.results.filter(|results| results.scope == scope)?;
-    let mut graders = graders(db, chunk.root(db)).iter();
-    let are_graders_known = graders.all(|grader| grades(db, chunk, *grader).is_some());
-    let is_same = rows(db, chunk).is_some() && are_graders_known && is_alone(db, chunk);
+    let graders = graders(db, chunk.root(db)).iter();
+    let grades: Option<Vec<_>> = graders.map(|grader| grades(db, chunk, *grader)).collect();
+    let is_same = results.verdicts == verdicts(db, chunk.root(db), grades?)
+        && rows(db, chunk).is_some()
+        && is_alone(db, chunk);
     is_same.then_some(results)
+}
+
+/// The digest of which grades pass, of all graders in their order.
+pub(crate) fn verdicts<'a>(
+    db: &dyn Db,
+    root: Root,
+    grades: impl IntoIterator<Item = &'a KnownGrades>,
+) -> u128 {
+    let mut states = Vec::new();
+    for (grader, grades) in graders(db, root).iter().zip(grades) {
+        let Threshold(threshold) = grader.pass_threshold(db);
+        states.extend(grades.cells(threshold).map(|cell| u8::from(cell.passes())));
+    }
+    xxh3_128(&states)
 }
 
 /// The digest of the rows of a chunk whose grades by a grader are known, whether outcomes are the same or not. It is a query, so

@@ -30,6 +30,7 @@ pub mod declared;
 pub mod exports;
 pub mod folds;
 pub mod graders;
+mod held_replies;
 pub mod inputs;
 pub mod known;
 pub mod known_chunks;

@@ -16,8 +16,8 @@ use evalrs_model::outcome::Outcome;
 
 /// Keeps replies that the graph has let go of.
 pub trait ReplyArchive: Send + Sync {
-    /// The result of the action under `key`; none if it cannot be read.
-    fn reply(&self, key: ActionKey) -> Option<Outcome>;
+    /// The result of each action; none of one that cannot be read.
+    fn replies(&self, keys: &[ActionKey]) -> Vec<Option<Outcome>>;
 }
 
 /// An outcome, or what is left of a reply that was let go of.
@@ -92,13 +92,40 @@ impl OutcomeTable {
             }
             *digest
         };
-        let archive = self.archive.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let archived = archive.and_then(|archive| archive.reply(key));
+        let archived = self.read_archive(&[key]).pop().flatten();
         let archived = archived.filter(|outcome| self::digest(outcome) == digest);
         if archived.is_none() {
             self.lose(key);
         }
         archived.map(Arc::new)
+    }
+
+    fn read_archive(&self, keys: &[ActionKey]) -> Vec<Option<Outcome>> {
+        let archive = self.archive.read().unwrap_or_else(PoisonError::into_inner).clone();
+        archive.map_or_else(Vec::new, |archive| archive.replies(keys))
+    }
+
+    /// Reads the texts of replies that were let go of, all at once. Returns the keys of those that are here now.
+    pub(super) fn bring_back(&self, keys: impl Iterator<Item = ActionKey>) -> Vec<ActionKey> {
+        let mut gone: Vec<ActionKey> = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            keys.filter(|key| known.get(key).is_some_and(|known| known.outcome.is_none())).collect()
+        };
+        if gone.is_empty() {
+            return gone;
+        }
+        let mut replies = self.read_archive(&gone).into_iter();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        gone.retain(|key| {
+            let reply = replies.next().flatten();
+            let Some((known, reply)) = known.get_mut(key).zip(reply) else { return false };
+            let is_same = known.outcome.is_none() && digest(&reply) == known.digest;
+            if is_same {
+                known.outcome = Some(Arc::new(reply));
+            }
+            is_same
+        });
+        gone
     }
 
     fn lose(&self, key: ActionKey) {
@@ -186,9 +213,9 @@ fn digest_of(key: ActionKey, outcome: &Outcome) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
-    use super::OutcomeTable;
+    use super::{OutcomeTable, ReplyArchive};
     use evalrs_model::key::ActionKey;
     use evalrs_model::outcome::{Outcome, Reply};
 
@@ -220,5 +247,39 @@ mod tests {
         table.keep(|kept| *kept == key(1));
         assert_eq!((table.outcome(key(1)).is_some(), table.outcome(key(2))), (true, None));
         assert!(!table.has_grown());
+    }
+
+    #[derive(Default)]
+    struct Archive(Mutex<Vec<usize>>);
+
+    impl ReplyArchive for Archive {
+        fn replies(&self, keys: &[ActionKey]) -> Vec<Option<Outcome>> {
+            self.0.lock().unwrap().push(keys.len());
+            let reply = |key: &ActionKey| match *key {
+                // Another text than it had, and none.
+                other if other == self::key(2) => Some(Outcome::Reply(Reply::new("other"))),
+                gone if gone == self::key(3) => None,
+                _ => Some(Outcome::Reply(Reply::new(""))),
+            };
+            keys.iter().map(reply).collect()
+        }
+    }
+
+    #[test]
+    fn replies_that_were_let_go_of_come_back_at_once() {
+        let table = OutcomeTable::default();
+        add(&table, 0..5);
+        let archive = Arc::new(Archive::default());
+        table.set_archive(Some(Arc::clone(&archive) as Arc<dyn ReplyArchive>));
+        (0..4).for_each(|number| table.release(key(number)));
+        let back = table.bring_back((0..9).map(key));
+        assert_eq!(back, [key(0), key(1)]);
+        assert_eq!(*archive.0.lock().unwrap(), [4]);
+        assert!(table.outcome(key(0)).is_some());
+        assert_eq!(*archive.0.lock().unwrap(), [4], "it is here");
+        assert_eq!(table.outcome(key(2)), None);
+        assert!(table.take_lost(key(2)));
+        assert_eq!(table.bring_back([key(4), key(7)].into_iter()), []);
+        assert_eq!(*archive.0.lock().unwrap(), [4, 1], "nothing is gone");
     }
 }

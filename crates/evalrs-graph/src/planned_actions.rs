@@ -26,7 +26,7 @@ pub fn planned_actions(db: &dyn Db, root: Root) -> impl Iterator<Item = PlannedA
     let graders = graders(db, root);
     root.chunks(db).iter().flat_map(move |chunk| {
         let all = graders.iter().enumerate();
-        all.flat_map(move |(ordinal, grader)| in_chunk(db, *chunk, ordinal, *grader))
+        all.flat_map(move |(ordinal, grader)| actions_of_chunk(db, *chunk, ordinal, *grader))
     })
 }
 
@@ -52,7 +52,7 @@ pub fn actions_of_grader(
 ) -> impl Iterator<Item = PlannedAction<'_>> {
     let grader = graders(db, root).get(ordinal).copied();
     root.chunks(db).iter().flat_map(move |chunk| {
-        grader.into_iter().flat_map(move |grader| in_chunk(db, *chunk, ordinal, grader))
+        grader.into_iter().flat_map(move |grader| actions_of_chunk(db, *chunk, ordinal, grader))
     })
 }
 
@@ -71,7 +71,8 @@ pub fn wanted(db: &Database, cell: CellId) -> Vec<(BallotId, ActionKey)> {
     wanted
 }
 
-fn in_chunk<'db>(
+/// The actions of the plans of a chunk by one grader, case by case.
+pub fn actions_of_chunk<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
     ordinal: usize,
@@ -95,6 +96,10 @@ pub fn each_following(
             continue;
         }
         for chunk in root.chunks(db) {
+            // Nothing of what an earlier process found waits.
+            if known_grades::grades(db, *chunk, *grader).is_some() {
+                continue;
+            }
             let plans = plans(db, *chunk, *grader);
             let waiting = plans.iter().enumerate().filter(|(_, plan)| plan.waits_for_submission());
             for (case, _) in waiting {

@@ -11,22 +11,6 @@ use evalrs_base::file_text::FileText;
 
 /// The digest of everything that results are made of. It means something to the same program alone.
 pub fn digest(db: &Database, root: Root) -> blake3::Hash {
-    let mut inputs = surroundings(db, root);
-    for chunk in root.chunks(db) {
-        inputs.0.update(&chunk.records(db).hash().to_le_bytes());
-    }
-    inputs.0.update(&db.outcomes.digest().to_le_bytes());
-    inputs.0.finalize()
-}
-
-/// The digest of everything that the results of a chunk are made of besides its rows, which of them are evaluated, and
-/// outcomes.
-pub fn scope(db: &Database, root: Root) -> u128 {
-    let digest = surroundings(db, root).0.finalize();
-    digest.as_bytes().iter().take(16).fold(0, |all, byte| (all << 8) | u128::from(*byte))
-}
-
-fn surroundings(db: &Database, root: Root) -> InputHasher {
     let mut inputs = InputHasher::default();
     // With the environment filled in: what else stands there does not matter.
     inputs.add(&format!("{:?}", suite(db, root)));
@@ -44,7 +28,11 @@ fn surroundings(db: &Database, root: Root) -> InputHasher {
         inputs.add(&spec);
         inputs.add(&format!("{:?}", program.state(db)));
     }
-    inputs
+    for chunk in root.chunks(db) {
+        inputs.0.update(&chunk.records(db).hash().to_le_bytes());
+    }
+    inputs.0.update(&db.outcomes.digest().to_le_bytes());
+    inputs.0.finalize()
 }
 
 /// Texts one after the other, each with its length.

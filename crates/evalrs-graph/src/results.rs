@@ -11,6 +11,7 @@ use super::answers::{conversation_key, conversation_of, is_unanswered};
 use super::case_input::CaseInput;
 use super::cases::{placed, placed_at};
 use super::declared::{declared_metrics, metric_value};
+use super::held_replies::HeldReplies;
 use super::inputs::{Chunk, Root};
 use super::labels::disputed_cases;
 use super::queries::{self, Grader};
@@ -136,8 +137,9 @@ pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_
 
 /// The results of a chunk in dataset order.
 pub fn chunk_lines(db: &Database, chunk: Chunk) -> impl Iterator<Item = ResultLine> + '_ {
+    let held = HeldReplies::of(db, chunk);
     let cases = 0..queries::places(db, chunk).len();
-    cases.filter_map(move |case| line(db, chunk, case))
+    cases.filter_map(move |case| line(held.db(), chunk, case))
 }
 
 /// The heads of the results of a chunk in dataset order, each read on demand.

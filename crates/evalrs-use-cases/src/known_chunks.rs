@@ -11,8 +11,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::args::EvaluateArgs;
+use super::args::{EvaluateArgs, StoreArgs};
+use super::console::Console;
 use super::context::SuiteContext;
+use super::error::Error;
+use super::open::session_with_known;
 use super::remembered::{index_file, is_ci, read_signed, signed, store_states};
 use super::run_record::KeptRun;
 use super::spliced_results::LastResults;
@@ -20,6 +23,7 @@ use super::usage::is_narrowed;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_engine::session::known::ResultPlaces;
+use evalrs_graph::inputs::Overrides;
 use evalrs_graph::known::KnownChunk;
 use evalrs_model::key::KeySet;
 use evalrs_store::record;
@@ -30,7 +34,7 @@ use evalrs_system::traced::settled_state;
 use evalrs_system::{FileState, System};
 
 /// The version of the files.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A smaller dataset is read again: that takes no longer.
 const FEWEST_CHUNKS: usize = 16;
@@ -106,12 +110,16 @@ impl<'a> KnownDataset<'a> {
         if repeats_calls || args.no_record || args.only_targets {
             return None;
         }
+        let verifies = args.verify || is_ci(system);
+        Some(Self { verifies, ..Self::at(suite, surroundings, system) })
+    }
+
+    fn at(suite: &str, surroundings: &'a SuiteContext, system: &'a dyn System) -> Self {
         let home = surroundings.records();
         let header = index_file(&home, suite, "chunks.json", system);
         let chunks = index_file(&home, suite, "chunks", system);
-        let verifies = args.verify || is_ci(system);
-        let read = OnceCell::new();
-        Some(Self { header, chunks, read, verifies, surroundings, system })
+        let verifies = is_ci(system);
+        Self { header, chunks, read: OnceCell::new(), verifies, surroundings, system }
     }
 
     /// Gives a session of which nothing is loaded what is known.
@@ -246,6 +254,23 @@ impl<'a> KnownDataset<'a> {
             seen.segments.into_iter().filter(|(name, _)| !name.contains(process_mark())).collect();
         StoreThen { segments: known.into_iter().chain(own).collect(), ..seen }
     }
+}
+
+/// A session that knows what the last run found, for a command that leaves nothing; warnings are printed.
+pub fn session_that_knows(
+    suite: &str,
+    store: &StoreArgs,
+    overrides: Overrides,
+    console: &mut Console<'_>,
+) -> Result<(SuiteContext, Session), Error> {
+    let system = console.system;
+    let bring_in = |session: &Session, surroundings: &SuiteContext| {
+        KnownDataset::at(suite, surroundings, system).bring_in(session);
+    };
+    let loaded = session_with_known(&bring_in, suite, store, overrides, console)?;
+    let (surroundings, session) = &loaded;
+    KnownDataset::at(suite, surroundings, system).trust(session);
+    Ok(loaded)
 }
 
 /// Notes that a run has given the results of the `last` one another name, which changes the state of that file.

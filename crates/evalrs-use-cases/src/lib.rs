@@ -43,7 +43,7 @@ pub mod error;
 pub mod evaluate;
 pub mod header;
 pub mod holdout;
-mod known_chunks;
+pub mod known_chunks;
 pub mod open;
 pub mod progress;
 pub mod recorded_report;

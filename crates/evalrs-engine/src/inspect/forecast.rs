@@ -16,10 +16,11 @@ use evalrs_base::tokens::{Estimator, estimate};
 use evalrs_eval::action::Action;
 use evalrs_eval::evaluate::{BallotId, Method};
 use evalrs_graph::inputs::CellId;
-use evalrs_graph::planned_actions::{each_following, planned_actions};
+use evalrs_graph::known_grades;
+use evalrs_graph::planned_actions::{actions_of_chunk, each_following};
 use evalrs_graph::queries::{self, Grader};
 use evalrs_graph::results;
-use evalrs_model::key::KeySet;
+use evalrs_model::key::{ActionKey, KeySet};
 use evalrs_model::spec::RubricSpec;
 
 /// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
@@ -285,27 +286,56 @@ fn rubric(session: &Session, asked: JudgeRef) -> Option<&RubricSpec> {
 /// What the stored judgments of each judge used, and the first of them beside what the tokenizer counts.
 fn recorded(session: &Session, preview: &Preview) -> BTreeMap<JudgeRef, RecordedUsage> {
     let db = &session.db;
-    let root = session.root;
-    let mut usage: BTreeMap<JudgeRef, RecordedUsage> = BTreeMap::new();
-    let mut seen = KeySet::default();
-    for planned in planned_actions(db, root) {
-        let Some(judge) = queries::ready(db, planned.grader).judge() else { continue };
-        let Some(tokens) = preview.used.get(&planned.key) else { continue };
-        if !seen.insert(planned.key) {
-            continue;
+    let mut found = RecordedJudgments { preview, usage: BTreeMap::new(), seen: KeySet::default() };
+    for chunk in session.root.chunks(db) {
+        for (ordinal, grader) in session.graders().iter().enumerate() {
+            let Some(judge) = queries::ready(db, *grader).judge() else { continue };
+            let of_ballot = |ballot: BallotId| JudgeRef {
+                grader: ordinal,
+                judge: judge.ballot(ballot.ballot).judge,
+            };
+            let known = known_grades::grades(db, *chunk, *grader);
+            let only = of_ballot(BallotId::default());
+            if let Some(known) = known.filter(|_| found.are_enough_compared(only)) {
+                for action in known.actions() {
+                    found.add(only, action.key(), &|| None);
+                }
+                continue;
+            }
+            for planned in actions_of_chunk(db, *chunk, ordinal, *grader) {
+                let prompt = || prompt_of(session, planned.cell, planned.grader, planned.ballot);
+                found.add(of_ballot(planned.ballot), planned.key, &prompt);
+            }
         }
-        let judge = judge.ballot(planned.ballot.ballot).judge;
-        let of = usage.entry(JudgeRef { grader: planned.cell.grader, judge }).or_default();
+    }
+    found.usage
+}
+
+struct RecordedJudgments<'a> {
+    preview: &'a Preview,
+    usage: BTreeMap<JudgeRef, RecordedUsage>,
+    seen: KeySet,
+}
+
+impl RecordedJudgments<'_> {
+    fn are_enough_compared(&self, judge: JudgeRef) -> bool {
+        self.usage.get(&judge).is_some_and(|used| used.compared >= COMPARED)
+    }
+
+    fn add(&mut self, judge: JudgeRef, key: ActionKey, prompt: &dyn Fn() -> Option<String>) {
+        let Some(tokens) = self.preview.used.get(&key) else { return };
+        if !self.seen.insert(key) {
+            return;
+        }
+        let of = self.usage.entry(judge).or_default();
         of.judgments += 1;
         of.output += tokens.output;
         if of.compared < COMPARED && tokens.input > 0 {
             of.compared += 1;
             of.compared_input += tokens.input;
-            of.estimated_input += prompt_of(session, planned.cell, planned.grader, planned.ballot)
-                .map_or(0, |text| estimate(&text));
+            of.estimated_input += prompt().map_or(0, |text| estimate(&text));
         }
     }
-    usage
 }
 
 fn prompt_of(

@@ -15,7 +15,9 @@ use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, Method, Purpose, ReadyReward};
 use evalrs_graph::change::Change;
-use evalrs_graph::inputs::CellId;
+use evalrs_graph::inputs::{CellId, Chunk};
+use evalrs_graph::known::KnownGrades;
+use evalrs_graph::known_grades;
 use evalrs_graph::planned_actions::actions_of_grader;
 use evalrs_graph::{answers, queries};
 use evalrs_metrics::reason::StoreMiss;
@@ -116,6 +118,7 @@ pub fn preview(
         }
     };
     let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
+    preview.used.extend(known_usage(session));
     preview.warnings.extend(store.take_warnings());
     let nothing = list.queue.iter().filter(|waiting| !held.contains_key(&waiting.key));
     let superseded = superseded(session, store, nothing);
@@ -152,6 +155,16 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
     }
 }
 
+/// What the judgments used that are known from an earlier run.
+fn known_usage(session: &Session) -> impl Iterator<Item = (ActionKey, Usage)> {
+    let db = &session.db;
+    let chunks = session.root.chunks(db).iter();
+    let cells = chunks.flat_map(|chunk| session.graders().iter().map(move |one| (chunk, one)));
+    let known = cells.filter_map(|(chunk, grader)| known_grades::grades(db, *chunk, *grader));
+    let actions = known.flat_map(KnownGrades::actions);
+    actions.filter_map(|action| Some((action.key(), action.usage()?)))
+}
+
 /// For each grader, how many of its actions are among `keys`, each key once.
 fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
     let graders = session.graders().len();
@@ -175,7 +188,8 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
             Method::Judge(_) | Method::Program(_) | Method::Reward(ReadyReward::Program(_)) => true,
             Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => false,
         };
-        let chunks = root.chunks(db).iter();
+        let is_known = |chunk: &Chunk| known_grades::grades(db, *chunk, *grader).is_some();
+        let chunks = root.chunks(db).iter().filter(|chunk| !is_known(chunk));
         let mut plans = chunks.flat_map(|chunk| queries::plans(db, *chunk, *grader).iter());
         asks && !missing.is_empty()
             && plans.any(|planned| planned.may_want_more(&|key| missing.contains(&key)))

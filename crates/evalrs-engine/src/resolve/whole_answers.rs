@@ -17,9 +17,9 @@ const MAX_HELD: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
 pub(super) struct StoredReplies(pub(super) Arc<dyn OutcomeStore>);
 
 impl ReplyArchive for StoredReplies {
-    fn reply(&self, key: ActionKey) -> Option<Outcome> {
-        let entry = self.0.get_many(&[key]).pop().flatten()?;
-        read_body(&entry.body).ok()
+    fn replies(&self, keys: &[ActionKey]) -> Vec<Option<Outcome>> {
+        let entries = self.0.get_many(keys).into_iter();
+        entries.map(|entry| read_body(&entry?.body).ok()).collect()
     }
 }
 

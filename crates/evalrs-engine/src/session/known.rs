@@ -3,8 +3,8 @@
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::known::{KnownChunk, KnownGrades, KnownResults};
 use evalrs_graph::known_chunks::collect;
-use evalrs_graph::known_grades::{self, grades_then};
-use evalrs_graph::{Db, queries, result_inputs};
+use evalrs_graph::known_grades::{self, grades_then, results_scope};
+use evalrs_graph::{Db, queries};
 use evalrs_model::key::KeySet;
 
 use super::Session;
@@ -41,17 +41,15 @@ impl Session {
         questions: &[[u8; 32]],
         places: ResultPlaces,
     ) -> Vec<(u128, KnownChunk)> {
-        let scope = result_inputs::scope(&self.db, self.root);
+        let scope = results_scope(&self.db, self.root);
         let as_before = |chunk: &Chunk| {
             let known = self.db.known_chunk(chunk.records(&self.db).hash())?;
-            known.results.filter(|results| results.scope == scope)
+            let results = known.results.filter(|results| Some(results.scope) == scope)?;
+            Some((results.from, results.bytes))
         };
-        let places: Vec<Option<KnownResults>> = match places {
+        let places: Vec<Option<(u64, u64)>> = match places {
             ResultPlaces::Unknown => Vec::new(),
-            ResultPlaces::At(places) => {
-                let known = |(from, bytes)| Some(KnownResults { scope, from, bytes });
-                places.into_iter().map(known).collect()
-            }
+            ResultPlaces::At(places) => places.into_iter().map(Some).collect(),
             ResultPlaces::AsBefore => self.chunks().iter().map(as_before).collect(),
         };
         collect(&self.db, self.root, questions, &places)
@@ -59,9 +57,8 @@ impl Session {
 
     /// Where the results of each chunk stand in those of the last run, if they are the same by now.
     pub fn known_results(&self) -> Vec<Option<KnownResults>> {
-        let scope = result_inputs::scope(&self.db, self.root);
         let chunks = self.root.chunks(&self.db).iter();
-        chunks.map(|chunk| known_grades::results(&self.db, *chunk, scope)).collect()
+        chunks.map(|chunk| known_grades::results(&self.db, *chunk)).collect()
     }
 
     /// How many results each chunk has.

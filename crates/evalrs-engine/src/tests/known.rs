@@ -1,6 +1,11 @@
 //! A fresh session that knows what an earlier one found: which rows it reads, and that nothing else comes of it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use evalrs_graph::known_grades;
+use evalrs_graph::outcomes::ReplyArchive;
 use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::read_body;
 
 use super::*;
 
@@ -101,4 +106,78 @@ fn what_cannot_be_read_again_is_looked_up_too() {
     // Nobody says that the store is what it was.
     assert_eq!(again.asked(), Vec::<String>::new());
     assert_eq!(again.reported(), expected);
+}
+
+/// A store that counts how often it is read.
+struct CountedArchive {
+    store: Arc<dyn OutcomeStore>,
+    reads: Arc<AtomicUsize>,
+}
+
+impl ReplyArchive for CountedArchive {
+    fn replies(&self, keys: &[ActionKey]) -> Vec<Option<Outcome>> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let entries = self.store.get_many(keys).into_iter();
+        entries.map(|entry| read_body(&entry?.body).ok()).collect()
+    }
+}
+
+#[test]
+fn replies_of_a_chunk_are_read_at_once() {
+    let evaluation = stored();
+    let expected = evaluation.reported();
+    let mut knowing = knowing(evaluation, &KeySet::default());
+    assert_eq!(knowing.asked(), Vec::<String>::new());
+    let reads = Arc::new(AtomicUsize::new(0));
+    let store = Arc::clone(&knowing.store);
+    let archive = CountedArchive { store, reads: Arc::clone(&reads) };
+    let Session { db, root, .. } = &knowing.session;
+    db.outcomes.set_archive(Some(Arc::new(archive)));
+    for _ in 0..2 {
+        let before = reads.load(Ordering::Relaxed);
+        let lines: Vec<ResultLine> = results::lines(db, *root).collect();
+        assert_eq!(lines, expected.1);
+        // They are let go of again, so the second time costs the same.
+        let read = reads.load(Ordering::Relaxed) - before;
+        assert_eq!(read, root.chunks(db).len());
+    }
+}
+
+/// The chunks whose results are the same after an edit of the suite, and all chunks.
+fn same_results(from: &str, to: &str) -> (usize, usize) {
+    let evaluation = stored();
+    let places = (0..evaluation.session.chunks().len() as u64).map(|at| (at, 1)).collect();
+    let known = evaluation.session.known_chunks(&[], ResultPlaces::At(places));
+    evaluation.system.set("suite.yaml", SUITE.replace(from, to));
+    let db = Database::default();
+    db.set_known(known.into_iter().collect());
+    let plans = SettledPlans::default();
+    let mut again = Evaluation { session: session_in(db), plans, ..evaluation };
+    again.load();
+    again.session.trust_known(&KeySet::default());
+    again.asked();
+    let chunks = again.session.chunks();
+    let db = &again.session.db;
+    let same = chunks.iter().filter(|chunk| known_grades::results(db, **chunk).is_some());
+    (same.count(), chunks.len())
+}
+
+#[test]
+fn results_are_the_same_unless_a_verdict_moves() {
+    let threshold = |least: &str| format!("pass_threshold: {least}\n    extractor: last");
+    // Answers of three digits have 0.9, others less, and all but 1.0 fails.
+    for (from, to, least, most) in [
+        ("value: 0.0", "value: 0.9", 1.0, 1.0),
+        ("name: keys", "name: other", 1.0, 1.0),
+        ("name: keys", "name: keys\nmetrics: {mean: {kind: macro, of: kind, by: tags}}", 1.0, 1.0),
+        ("prompt: 'Does", "display_name: Right\n    prompt: 'Does", 1.0, 1.0),
+        ("Is {submission} kind?", "Is it kind: {submission}", 0.0, 0.0),
+        ("extractor: last", &threshold("0.95"), 1.0, 1.0),
+        ("extractor: last", &threshold("0.85"), 0.1, 0.5),
+        ("extractor: last", &threshold("0.01"), 0.0, 0.0),
+    ] {
+        let (same, all) = same_results(from, to);
+        let share = same as f64 / all as f64;
+        assert!(all > 3 && least <= share && share <= most, "{to}: {same} of {all}");
+    }
 }

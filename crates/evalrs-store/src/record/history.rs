@@ -4,10 +4,12 @@
 //! it left out; so they do for judgments that it neither had nor asked, as a frozen run may. Texts are kept as digests: a
 //! history is as small as the keys it holds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use super::read::{PastLine, PastRun, runs};
-use super::sample_lines::SampleLines;
+use memchr::memmem::Finder;
+
+use super::read::{NOT_ASKED, PastLine, PastRun, runs};
+use super::sample_lines::{SampleLines, written_id};
 use evalrs_metrics::reason::{Panel, PreviousCase, Texts};
 use evalrs_model::key::ActionKey;
 use evalrs_system::System;
@@ -44,9 +46,18 @@ struct AskedKeys {
 
 impl History {
     /// Reads the records under `home` back to the last run of `suite` that was of all samples and of all `graders`, and
-    /// left nothing unasked.
-    pub fn read(system: &dyn System, home: &str, suite: &str, graders: &[&str]) -> Self {
-        Self::of(runs(system, home, suite), graders, &|past| RunActions::read(past, system))
+    /// left nothing unasked. It may lack others than `samples`, if these are given.
+    pub fn read(
+        system: &dyn System,
+        home: &str,
+        suite: &str,
+        graders: &[&str],
+        samples: Option<&BTreeSet<String>>,
+    ) -> Self {
+        let wanted = WantedLines::of(samples);
+        Self::of(runs(system, home, suite), graders, &|past| {
+            RunActions::read(past, &wanted, system)
+        })
     }
 
     /// The same of one sample alone.
@@ -113,10 +124,31 @@ impl History {
     }
 }
 
+/// Which lines of results are worth parsing.
+struct WantedLines(Vec<Finder<'static>>);
+
+impl WantedLines {
+    /// More samples than these take longer to look for than lines to parse.
+    const MOST: usize = 16;
+
+    fn of(samples: Option<&BTreeSet<String>>) -> Self {
+        let Some(samples) = samples.filter(|samples| samples.len() <= Self::MOST) else {
+            return Self(Vec::new());
+        };
+        let ids = samples.iter().map(|id| written_id(id));
+        let texts = ids.chain(NOT_ASKED.map(str::to_owned));
+        Self(texts.map(|text| Finder::new(text.as_bytes()).into_owned()).collect())
+    }
+
+    fn may_be(&self, line: &[u8]) -> bool {
+        self.0.is_empty() || self.0.iter().any(|finder| finder.find(line).is_some())
+    }
+}
+
 impl RunActions {
-    fn read(past: &PastRun, system: &dyn System) -> Self {
+    fn read(past: &PastRun, wanted: &WantedLines, system: &dyn System) -> Self {
         let mut run = Self::without_cases(past);
-        past.each_line(system, &mut |line| run.add(&line));
+        past.each_line_that(system, &|line| wanted.may_be(line), &mut |line| run.add(&line));
         run
     }
 
@@ -193,12 +225,12 @@ mod tests {
             ("h/runs/2/header.json", &header(new, r#"["a"]"#)),
             ("h/runs/2/results.jsonl", &line("a", "g")),
         ]);
-        let history = History::read(&system, "h", "s", &["g"]);
+        let history = History::read(&system, "h", "s", &["g"], None);
         assert_eq!(history.newest(), Some("2"));
         let found = ["a", "b", "z"].map(|id| before(&history, id, "g"));
         assert_eq!(found, ["new", "old", "no sample"]);
         assert_eq!(before(&history, "a", "other"), "no grader");
-        let nothing = History::read(&system, "h", "other", &["g"]);
+        let nothing = History::read(&system, "h", "other", &["g"], None);
         assert_eq!((before(&nothing, "a", "g"), nothing.newest()), ("no run", None));
     }
 
@@ -215,7 +247,7 @@ mod tests {
             ("h/runs/2/header.json", &header(new, "[]")),
             ("h/runs/2/results.jsonl", &(missed("a") + &line("b", "g") + &missed("c"))),
         ]);
-        let history = History::read(&system, "h", "s", &["g"]);
+        let history = History::read(&system, "h", "s", &["g"], None);
         assert_eq!(history.newest(), Some("1"));
         assert_eq!(
             ["a", "b", "c", "d"].map(|id| before(&history, id, "g")),
@@ -232,9 +264,9 @@ mod tests {
             ("h/runs/2/header.json", &header(r#"{"name": "g"}"#, "[]")),
             ("h/runs/2/results.jsonl", &line("a", "g")),
         ]);
-        let history = History::read(&system, "h", "s", &["g"]);
+        let history = History::read(&system, "h", "s", &["g"], None);
         assert_eq!(["a", "b"].map(|id| before(&history, id, "g")), ["old", "no sample"]);
-        let history = History::read(&system, "h", "s", &["g", "k"]);
+        let history = History::read(&system, "h", "s", &["g", "k"], None);
         assert_eq!(before(&history, "a", "k"), "old", "the last run left this grader out");
     }
 }

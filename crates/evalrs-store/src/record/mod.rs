@@ -3,6 +3,7 @@
 //! `header.json`, `results.jsonl`, `summary.json` and `replicates.json` are the report: byte-identical for identical inputs and
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
+mod brief;
 pub mod damage;
 pub mod history;
 pub mod holdout_log;

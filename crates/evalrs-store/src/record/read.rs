@@ -20,6 +20,9 @@ use evalrs_system::System;
 /// The name of the file of results.
 pub const RESULTS: &str = "results.jsonl";
 
+/// The kinds of errors of judgments that were neither cached nor made.
+pub(super) const NOT_ASKED: [&str; 2] = ["not_stored", "not_asked"];
+
 /// The folder of the records under `home`.
 pub fn runs_of(home: &str) -> String {
     join(home, "runs")
@@ -141,7 +144,7 @@ impl PastGrade {
     /// Whether its judgment was neither cached nor made.
     pub(crate) fn was_not_asked(&self) -> bool {
         let kind = self.error.as_ref().map_or("", |error| error.kind.as_str());
-        ["not_stored", "not_asked"].contains(&kind)
+        NOT_ASKED.contains(&kind)
     }
 }
 

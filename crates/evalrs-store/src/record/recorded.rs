@@ -10,13 +10,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::RunFacts;
+use super::brief::BriefReader;
 use super::damage::edited_files;
-use super::lines::{LineReader, MAX_RESULT, RecordLine};
+use super::lines::{LineReader, MAX_RESULT};
 use super::read::RESULTS;
 use evalrs_base::file_path::join;
 use evalrs_base::json_exact;
 use evalrs_base::text::count;
-use evalrs_metrics::results::report::{Report, Results};
+use evalrs_metrics::results::report::{BriefResults, Report, Results};
 use evalrs_metrics::results::{ReportHeader, ResultLine, Summary};
 use evalrs_model::record_format::{FORMAT, reads_line};
 use evalrs_system::{FileBytes, System};
@@ -84,9 +85,17 @@ impl WholeRecord {
         system: &dyn System,
         write: impl FnOnce(&Report<'_>) -> T,
     ) -> (T, Vec<String>) {
-        let results = || -> Results<'_> { Box::new(RecordedResults::open(self, system)) };
+        let results = || -> Results<'_> {
+            let mut lines = RecordedResults::open(self, system);
+            Box::new(std::iter::from_fn(move || lines.next(&mut whole)))
+        };
         let Self { header, summary, .. } = self;
-        let written = write(&Report { header, summary, results: &results, briefs: None });
+        let briefs = |keep: usize| -> BriefResults<'_> {
+            let mut lines = RecordedResults::open(self, system);
+            let mut reader = BriefReader::new(summary, keep);
+            Box::new(std::iter::from_fn(move || lines.next(&mut |line| reader.read(line))))
+        };
+        let written = write(&Report { header, summary, results: &results, briefs: Some(&briefs) });
         let edited = edited_files(system, &self.folder);
         let warnings = self.warning.clone().into_iter().chain(edited);
         let warnings = warnings.chain(self.lines_read.get().warnings(self.summary.results));
@@ -151,14 +160,13 @@ impl<'a> RecordedResults<'a> {
     }
 }
 
-impl Iterator for RecordedResults<'_> {
-    type Item = ResultLine;
-
-    fn next(&mut self) -> Option<ResultLine> {
+impl RecordedResults<'_> {
+    /// What `read` makes of the next line that it can read, which it gives with the version of the line.
+    fn next<T>(&mut self, read: &mut dyn FnMut(&[u8]) -> Option<(u32, T)>) -> Option<T> {
         while let Some(lines) = &mut self.lines {
             match lines.next_line() {
                 Ok(Some(line)) => {
-                    if let Some(result) = self.so_far.add(line) {
+                    if let Some(result) = self.so_far.add(line.bytes().and_then(&mut *read)) {
                         return Some(result);
                     }
                     continue;
@@ -173,11 +181,16 @@ impl Iterator for RecordedResults<'_> {
     }
 }
 
+/// All of a line.
+fn whole(line: &[u8]) -> Option<(u32, ResultLine)> {
+    let line = json_exact::from_slice::<ResultLine>(line).ok()?;
+    Some((line.format, line.in_newest_format()))
+}
+
 impl LinesRead {
-    fn add(&mut self, line: RecordLine<'_>) -> Option<ResultLine> {
-        let result =
-            line.bytes().and_then(|bytes| json_exact::from_slice::<ResultLine>(bytes).ok());
-        let known = result.as_ref().map(|result| reads_line(result.format));
+    /// Counts a line, which is none if it cannot be read.
+    fn add<T>(&mut self, line: Option<(u32, T)>) -> Option<T> {
+        let known = line.as_ref().map(|(format, _)| reads_line(*format));
         let counted = match known {
             Some(true) => &mut self.read,
             Some(false) => &mut self.of_other_version,
@@ -185,7 +198,7 @@ impl LinesRead {
         };
         *counted += 1;
         if known == Some(true) {
-            return result.map(ResultLine::in_newest_format);
+            return line.map(|(_, line)| line);
         }
         self.first = self.first.or(Some(self.read + self.broken + self.of_other_version));
         None

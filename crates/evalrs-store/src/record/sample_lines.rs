@@ -54,9 +54,8 @@ impl<'a> SampleLines<'a> {
     }
 
     fn read_from(&self, past: &PastRun) -> Rc<[PastLine]> {
-        // evalrs wrote the line, and writes the id in one way only.
-        let written = Value::from(self.sample).to_string();
-        let finder = Finder::new(written.trim_matches('"'));
+        let written = written_id(self.sample);
+        let finder = Finder::new(&written);
         let mut lines = Vec::new();
         past.each_line_that(self.system, &|line| finder.find(line).is_some(), &mut |line| {
             if line.sample_id == self.sample {
@@ -65,6 +64,12 @@ impl<'a> SampleLines<'a> {
         });
         lines.into()
     }
+}
+
+/// An id as it stands in a line: evalrs wrote that, and writes an id in one way only.
+pub(super) fn written_id(id: &str) -> String {
+    let quoted = Value::from(id).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
