@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -72,12 +72,32 @@ fn printed(space: &Space, ran: &Ran) -> String {
     shown.lines().filter(is_timed).collect::<Vec<_>>().join("\n")
 }
 
+/// The files of the results of the last run, in order.
+fn result_files(space: &Space) -> Vec<PathBuf> {
+    let folder = space.latest().join("results");
+    let Ok(names) = fs::read_dir(&folder) else {
+        return vec![space.latest().join("results.jsonl")];
+    };
+    let paths = names.map(|name| name.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().unwrap() == "jsonl").collect();
+    paths.sort();
+    paths
+}
+
+fn results(space: &Space) -> String {
+    result_files(space).iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
 /// The record of the last run, without times and ids.
 fn recorded(space: &Space) -> Vec<String> {
     let mut files: Vec<String> =
-        ["header.json", "results.jsonl", "summary.json"].map(|name| space.record(name)).to_vec();
+        ["header.json", "summary.json"].map(|name| space.record(name)).to_vec();
+    files.push(results(space));
     let mut facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
-    for name in ["id", "started", "finished", "results", "facts_digest"] {
+    // Where files of results begin rests on what the record before has.
+    let is_in_parts = space.latest().join("results").is_dir();
+    let digest = is_in_parts.then_some("results_digest");
+    for name in ["id", "started", "finished", "results", "facts_digest"].into_iter().chain(digest) {
         facts.as_object_mut().unwrap().remove(name);
     }
     facts["moved"]["since"] = Value::Null;
@@ -242,4 +262,107 @@ fn what_is_known_may_be_damaged_and_is_named_nowhere() {
     fs::write(&results, text.replace("\"score\":1.0", "\"score\":0.0")).unwrap();
     edit_rows(&space, |rows| rows.replace("\"800 x", "\"800 z"));
     compare(&space, &judge, "edited results", &[]);
+}
+
+const LARGE_SUITE: &str = "\
+name: bot
+dataset: data.jsonl
+graders:
+  short: {kind: tool, function: length, config: {max: 12}}
+gate: {metric_key: short, metric: avg_score, op: gte, value: 0.1}
+";
+
+/// Enough results that they stand in several files.
+const LARGE: usize = 20_200;
+
+/// A row whose results are large enough that these are several files.
+fn large_row(at: usize) -> String {
+    let padding = "input ".repeat(60);
+    format!("{{\"id\": \"s{at}\", \"input\": \"{padding}{at}\", \"output\": \"{at}\"}}\n")
+}
+
+fn large_space(judge: &Judge) -> Space {
+    let rows: String = (0..LARGE).map(large_row).collect();
+    let space = Space::new(&[
+        ("suite.yaml", LARGE_SUITE),
+        ("data.jsonl", rows.as_str()),
+        ("evalrs.toml", ""),
+    ]);
+    space.write(".evalrs/.gitignore", "*\n");
+    assert_eq!(run(&space, judge, &[]).code(), 0);
+    space
+}
+
+#[test]
+fn many_results_are_files_of_which_later_records_have_the_same() {
+    let judge = Judge::by_length();
+    let space = large_space(&judge);
+    let edits: [(&str, SpaceEdit, usize); 4] = [
+        (
+            "a row",
+            |space| edit_rows(space, |rows| rows.replace("\"9000\"", "\"9000 longer than this\"")),
+            1,
+        ),
+        ("the gate", |space| edit_suite(space, "value: 0.1", "value: 0.2"), 0),
+        (
+            "fewer rows",
+            |space| {
+                edit_rows(space, |rows| {
+                    rows.lines().skip(300).map(|row| format!("{row}\n")).collect()
+                })
+            },
+            1,
+        ),
+        (
+            "as many as before",
+            |space| edit_rows(space, |_| (0..LARGE).map(large_row).collect()),
+            99,
+        ),
+    ];
+    for (what, edit, new) in edits {
+        let before = files_with_numbers(&space);
+        edit(&space);
+        compare(&space, &judge, what, &[]);
+        let now = files_with_numbers(&space);
+        assert_eq!(now.len() > 1, what != "fewer rows", "{what}: {now:?}");
+        let written = now.iter().filter(|number| !before.contains(number)).count();
+        assert!(written <= new, "{what}: {written} of {} files are new", now.len());
+    }
+    assert_eq!(space.run(&["report", "--format", "jsonl"]).stdout(), results(&space));
+    let explained = space.run(&["explain", "suite.yaml", "s9000"]).shown();
+    assert!(explained.contains("s9000"), "{explained}");
+}
+
+/// What identifies the files of the results of the last run.
+fn files_with_numbers(space: &Space) -> Vec<u64> {
+    result_files(space).iter().map(|path| number(path)).collect()
+}
+
+#[cfg(unix)]
+fn number(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap())
+}
+
+#[cfg(not(unix))]
+fn number(_: &Path) -> u64 {
+    0
+}
+
+#[test]
+fn a_file_of_results_that_is_gone_is_named_and_made_again() {
+    let judge = Judge::by_length();
+    let space = large_space(&judge);
+    let whole = results(&space);
+    fs::remove_file(&result_files(&space)[1]).unwrap();
+    let report = space.run(&["report"]);
+    let said = report.stderr();
+    assert!(said.contains("results/000001.jsonl cannot be read any more"), "{said}");
+    assert!(said.contains("cannot be read to its end"), "{said}");
+    let again = run(&space, &judge, &[]);
+    assert!(
+        again.stderr().contains("results/000001.jsonl cannot be read any more"),
+        "{}",
+        again.stderr()
+    );
+    assert!(results(&space) == whole);
 }

@@ -14,11 +14,10 @@ use super::answer::{
 use super::locks::locked;
 use super::served::{ServedWorkspace, beside};
 use crate::view::run::{RunDetails, RunView, open_run, run_ids};
-use evalrs_base::file_path::join;
 use evalrs_metrics::diff::DiffLabels;
-use evalrs_store::record::read::{PastRun, RESULTS};
+use evalrs_store::record::read::PastRun;
+use evalrs_store::record::result_files::results_stamp;
 use evalrs_store::record::side::read_side;
-use evalrs_system::disk::DiskStamp;
 use evalrs_system::os::OsSystem;
 use evalrs_use_cases::comparison::RunComparison;
 use evalrs_use_cases::console::Console;
@@ -189,7 +188,7 @@ pub(super) async fn diff(
         let sides = [served.run(&query.old)?, served.run(&query.new)?];
         // One at a time, in the place of the suites that are held: two large runs take as much memory as one of those.
         let _comparing = locked(&served.comparing);
-        let bytes = |run: &PastRun| DiskStamp::of(&join(&run.folder, RESULTS)).map(|at| at.length);
+        let bytes = |run: &PastRun| results_stamp(&OsSystem, &run.folder).map(|stamp| stamp.bytes);
         if sides.iter().filter_map(bytes).sum::<u64>() > LARGE {
             served.sessions.let_go();
         }

@@ -16,10 +16,11 @@ use crate::view::rows::RunRows;
 use crate::view::run::{RunView, labelled_graders, open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable};
-use evalrs_store::record::read::{PastHeader, PastRun, RESULTS};
+use evalrs_store::record::read::{PastHeader, PastRun};
 use evalrs_store::record::reference::{LATEST, find};
+use evalrs_store::record::result_files::results_stamp;
 use evalrs_store::record::runs_of;
-use evalrs_system::disk::DiskStamp;
+use evalrs_system::WriteStamp;
 use evalrs_system::os::OsSystem;
 use evalrs_use_cases::context::SuiteContext;
 
@@ -79,7 +80,7 @@ pub(super) struct HeldHistory {
 pub(super) struct HeldRows {
     id: String,
     /// Of the file they were read from.
-    stamp: Option<DiskStamp>,
+    stamp: Option<WriteStamp>,
     rows: Arc<RunRows>,
 }
 
@@ -180,13 +181,13 @@ impl ServedWorkspace {
 
     /// The rows of a run, read once for as long as its file stays as it is.
     pub(crate) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
-        let stamp = DiskStamp::of(&join(&run.folder, RESULTS));
-        if let Some(rows) = self.held_rows(&run.id, stamp) {
+        let stamp = results_stamp(&OsSystem, &run.folder);
+        if let Some(rows) = self.held_rows(&run.id, stamp.as_ref()) {
             return rows;
         }
         let _reading = locked(&self.reading);
         // Who waited finds what the one before has read.
-        if let Some(rows) = self.held_rows(&run.id, stamp) {
+        if let Some(rows) = self.held_rows(&run.id, stamp.as_ref()) {
             return rows;
         }
         let rows = Arc::new(RunRows::read(&OsSystem, run, labelled_graders(&run.header)));
@@ -202,9 +203,9 @@ impl ServedWorkspace {
         rows
     }
 
-    fn held_rows(&self, id: &str, stamp: Option<DiskStamp>) -> Option<Arc<RunRows>> {
+    fn held_rows(&self, id: &str, stamp: Option<&WriteStamp>) -> Option<Arc<RunRows>> {
         let mut held = locked(&self.held);
-        let at = held.iter().position(|held| held.id == id && held.stamp == stamp)?;
+        let at = held.iter().position(|held| held.id == id && held.stamp.as_ref() == stamp)?;
         let found = held.remove(at)?;
         let rows = Arc::clone(&found.rows);
         held.push_front(found);

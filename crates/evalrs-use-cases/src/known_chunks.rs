@@ -28,13 +28,13 @@ use evalrs_graph::known::KnownChunk;
 use evalrs_model::key::KeySet;
 use evalrs_store::record;
 use evalrs_store::record::parts::ResultsPart;
-use evalrs_store::record::read::RESULTS;
+use evalrs_store::record::result_files::results_state;
 use evalrs_store::{keys_of_segment, process_mark};
 use evalrs_system::traced::settled_state;
 use evalrs_system::{FileState, System};
 
 /// The version of the files.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// A smaller dataset is read again: that takes no longer.
 const FEWEST_CHUNKS: usize = 16;
@@ -58,7 +58,8 @@ struct NotedResults {
     run: String,
     digest: String,
     bytes: u64,
-    state: FileState,
+    /// The digest of the states of their files.
+    state: String,
 }
 
 /// A run whose record is written.
@@ -149,18 +150,18 @@ impl<'a> KnownDataset<'a> {
     /// The results of the last run, if nobody has written to them since.
     pub(super) fn last_results(&self) -> Option<LastResults> {
         let NotedResults { run, digest, bytes, state } = self.header()?.results.clone()?;
-        let path = self.results_of(&run);
-        let is_same = self.system.state(&path)? == state;
-        is_same.then_some(LastResults { run, path, digest, bytes })
+        let folder = self.folder_of(&run);
+        let is_same = results_state(self.system, &folder)? == state;
+        is_same.then_some(LastResults { run, folder, digest, bytes })
     }
 
-    fn results_of(&self, run: &str) -> String {
-        join(&join(&record::runs_of(&self.surroundings.records()), run), RESULTS)
+    fn folder_of(&self, run: &str) -> String {
+        join(&record::runs_of(&self.surroundings.records()), run)
     }
 
     /// The results of a run as they are left, and whether those of each chunk stand where they did.
     fn noted(&self, run: KnownRun<'_>) -> Option<(NotedResults, bool)> {
-        let state = self.system.state(&self.results_of(run.id))?;
+        let state = results_state(self.system, &self.folder_of(run.id))?;
         let KnownRun { id, digest, parts } = run;
         let held = self.header().and_then(|header| header.results.as_ref());
         let held = held.filter(|held| held.digest == digest);
@@ -282,10 +283,10 @@ pub(super) fn note_linked_results(
 ) {
     let home = surroundings.records();
     let path = index_file(&home, suite, "chunks.json", system);
-    let results = join(&join(&record::runs_of(&home), now), RESULTS);
+    let folder = join(&record::runs_of(&home), now);
     let held = read_header(&path, system);
     let held = held.filter(|held| held.results.as_ref().is_some_and(|results| results.run == last));
-    if let (Some(mut header), Some(state)) = (held, system.state(&results)) {
+    if let (Some(mut header), Some(state)) = (held, results_state(system, &folder)) {
         header.results =
             header.results.map(|results| NotedResults { run: now.to_owned(), state, ..results });
         write_header(&path, &header, system);

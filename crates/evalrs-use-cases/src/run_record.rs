@@ -20,6 +20,7 @@ use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
 use evalrs_store::record::parts::ResultsPart;
 use evalrs_store::record::read::{PastRun, open};
 use evalrs_store::record::reference::base_of;
+use evalrs_store::record::result_files::results_stamp;
 use evalrs_store::record::{self, ResultsOrigin, ResultsSource, RunFacts, WrittenResults};
 use evalrs_system::System;
 
@@ -147,7 +148,7 @@ impl ResultsToWrite<'_, '_> {
         let source = ResultsSource { made_of: made_of.as_deref(), counts: &counts, spliced };
         let WrittenResults { shared, digest, parts } =
             record::write_run_report(system, home, id, report, source)?;
-        let file = record::results_stamp(system, &join(&record::runs_of(home), id));
+        let file = results_stamp(system, &join(&record::runs_of(home), id));
         let questions = shared.and_then(|shared| shared.questions);
         let origin = made_of.zip(file);
         let origin = origin.map(|(made_of, file)| ResultsOrigin { made_of, file, questions });

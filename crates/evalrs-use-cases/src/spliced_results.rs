@@ -11,9 +11,9 @@ use evalrs_store::record::side::CommonParts;
 pub(super) struct LastResults {
     /// The run.
     pub run: String,
-    /// The file.
-    pub path: String,
-    /// The digest of its bytes, and how many there are.
+    /// The folder of its record.
+    pub folder: String,
+    /// The digest of its results, and how many bytes they have.
     pub digest: String,
     pub bytes: u64,
 }
@@ -58,8 +58,9 @@ impl<'a> ResultsSplice<'a> {
         &'b self,
         parts: &'b dyn Fn() -> Box<dyn Iterator<Item = SplicedPart<'b>> + 'b>,
     ) -> SplicedResults<'b> {
-        let LastResults { path, digest, bytes, .. } = self.last;
-        SplicedResults { earlier: path, digest, bytes: *bytes, parts }
+        let LastResults { folder, digest, bytes, .. } = self.last;
+        let lines = self.session.results_of_chunks().into_iter().sum();
+        SplicedResults { earlier: folder, digest, bytes: *bytes, lines, parts }
     }
 
     /// What the written `parts` have in common with the run `id`; none if the last run was another one.

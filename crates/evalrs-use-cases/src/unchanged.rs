@@ -20,8 +20,9 @@ use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_report::{Audience, ReportedRun};
-use evalrs_store::record::read::{RESULTS, open, read_json};
+use evalrs_store::record::read::{open, read_json};
 use evalrs_store::record::reference::base_of;
+use evalrs_store::record::result_files::{link_results, result_paths};
 use evalrs_store::record::{self, RunFacts};
 use evalrs_system::traced::TracedSystem;
 use evalrs_system::{FileBytes, System};
@@ -191,9 +192,7 @@ impl RepeatableRun {
         }
         let past = open(system, &folder, &facts.id);
         let base = past.and_then(|past| base_of(system, &self.home, &past));
-        if base.is_none_or(|base| base.id != last)
-            || !system.link(&join(&from, RESULTS), &join(&folder, RESULTS))
-        {
+        if base.is_none_or(|base| base.id != last) || !link_results(system, &from, &folder) {
             return Ok(false);
         }
         record::write_facts(system, &folder, facts)?;
@@ -223,8 +222,10 @@ impl RepeatableRun {
         let folder = self.folder_of(id);
         let facts: RunFacts = read_json(system, &join(&folder, "run.json"))?;
         let history = history_files(&facts.suite, &self.question.surroundings, system);
-        let names = COPIED.into_iter().chain([RESULTS, "run.json"]);
-        Some(history.into_iter().chain(names.map(|name| join(&folder, name))).collect())
+        let copied = COPIED.map(|name| join(&folder, name));
+        let results = result_paths(system, &folder);
+        let facts = join(&folder, "run.json");
+        Some(history.into_iter().chain(copied).chain(results).chain([facts]).collect())
     }
 
     fn files_of(&self, id: &str, system: &dyn System) -> Option<RecordFiles> {

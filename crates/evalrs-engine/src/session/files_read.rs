@@ -3,12 +3,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::sync::{Arc, LazyLock};
 
 use evalrs_base::diagnostic::Place;
 use evalrs_base::file_text::FileText;
 use evalrs_base::yaml::source::mask_lines;
 use evalrs_eval::dataset::split;
+use evalrs_store::record::read::RESULTS;
+use evalrs_store::record::result_files::open_results;
 use evalrs_system::changed_paths::ChangedPaths;
 use evalrs_system::{FileBytes, System};
 
@@ -77,7 +80,11 @@ pub(crate) struct SmallFile {
 impl SmallFile {
     /// Reads the file at `path`. The results of a run may be larger than others.
     pub(crate) fn read(system: &dyn System, path: &str, is_run: bool) -> Self {
-        let (text, digest) = match system.read(path) {
+        let bytes = match system.read(path) {
+            FileBytes::Missing if is_run => results_in_parts(system, path),
+            bytes => bytes,
+        };
+        let (text, digest) = match bytes {
             FileBytes::Missing => (FileText::Missing, None),
             FileBytes::Folder => (FileText::Unreadable("it is a folder".to_owned()), None),
             FileBytes::Unreadable(reason) => (FileText::Unreadable(reason), None),
@@ -87,6 +94,18 @@ impl SmallFile {
             }
         };
         Self { text, digest }
+    }
+}
+
+/// The results of a run that stand in several files, where the file at `path` would be if they stood in one.
+fn results_in_parts(system: &dyn System, path: &str) -> FileBytes {
+    let folder = path.strip_suffix(RESULTS).map(|folder| folder.trim_end_matches('/'));
+    let reader = folder.and_then(|folder| open_results(system, folder).ok());
+    let Some(mut reader) = reader else { return FileBytes::Missing };
+    let mut bytes = Vec::new();
+    match reader.read_to_end(&mut bytes) {
+        Ok(_) => FileBytes::Bytes(bytes),
+        Err(error) => FileBytes::Unreadable(error.to_string()),
     }
 }
 
@@ -182,5 +201,36 @@ impl TracedFiles {
     /// Every file and folder that was looked for.
     pub fn paths(&self) -> impl Iterator<Item = &String> {
         self.files.keys().chain(self.folders.keys())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SmallFile;
+    use evalrs_base::file_text::FileText;
+    use evalrs_system::memory::MemorySystem;
+
+    #[test]
+    fn results_of_a_run_are_read_whether_they_are_one_file_or_several() {
+        let parts = r#"{"format": 1, "parts": [
+            {"name": "000000.jsonl", "bytes": 4, "digest": ""},
+            {"name": "000001.jsonl", "bytes": 4, "digest": ""}]}"#;
+        let system = MemorySystem::with(&[
+            ("one/results.jsonl", "one\n"),
+            ("two/results/parts.json", parts),
+            ("two/results/000000.jsonl", "one\n"),
+            ("two/results/000001.jsonl", "two\n"),
+            ("cut/results/parts.json", parts),
+            ("cut/results/000000.jsonl", "one\n"),
+        ]);
+        let read = |folder: &str, is_run: bool| {
+            SmallFile::read(&system, &format!("{folder}/results.jsonl"), is_run).text
+        };
+        let is_text = |file: FileText, expected: &str| matches!(file, FileText::Text(text) if *text == *expected);
+        assert!(is_text(read("one", true), "one\n"));
+        assert!(is_text(read("two", true), "one\ntwo\n"));
+        assert!(matches!(read("cut", true), FileText::Unreadable(_)));
+        assert_eq!(read("none", true), FileText::Missing);
+        assert_eq!(read("two", false), FileText::Missing);
     }
 }

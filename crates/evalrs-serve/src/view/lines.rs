@@ -3,9 +3,9 @@
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
-use evalrs_base::file_path::join;
 use evalrs_store::record::lines::{MAX_RESULT, each_line};
-use evalrs_store::record::read::{PastRun, RESULTS};
+use evalrs_store::record::read::PastRun;
+use evalrs_store::record::result_files::open_results;
 use evalrs_system::System;
 
 /// The bytes of lines that are passed on at once.
@@ -14,10 +14,10 @@ const MOST_WORKERS: usize = 4;
 
 /// Visits the whole lines of the results of `run`, each with its number.
 pub(crate) fn each_result(system: &dyn System, run: &PastRun, visit: &mut dyn FnMut(u32, &[u8])) {
-    let Ok(mut file) = system.open(&join(&run.folder, RESULTS)) else { return };
+    let Ok(mut file) = open_results(system, &run.folder) else { return };
     let mut at = 0;
     // What cannot be read any further ends the rows.
-    let _ = each_line(&mut *file, MAX_RESULT, &mut |line| {
+    let _ = each_line(&mut file, MAX_RESULT, &mut |line| {
         if let Some(bytes) = line.bytes() {
             visit(at, bytes);
         }

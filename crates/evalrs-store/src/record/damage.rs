@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::read::{PastRun, RESULTS, read_json};
+use super::read::{PastRun, read_json};
 use super::recorded::{RecordError, header_problem};
+use super::result_files::{FileCheck, check_results, results_stamp};
 use super::shared_results::digest_of;
-use super::{ResultsOrigin, results_stamp, runs_of};
+use super::{ResultsOrigin, runs_of};
 use evalrs_base::file_path::join;
 use evalrs_system::{FileBytes, System};
 
@@ -101,16 +102,18 @@ fn edited(
     let facts = system.read(&join(folder, FACTS)).into_bytes().unwrap_or_default();
     let written: WrittenDigests = serde_json::from_slice(&facts).unwrap_or_default();
     let results = written.results_digest.as_ref().filter(|_| reads_results(&written));
-    let results = results.map(|digest| (RESULTS, digest));
+    let results = results.map(|digest| check_results(system, folder, digest));
     let others = DIGESTED.into_iter().filter_map(|name| Some((name, written.digests.get(name)?)));
     let edited = |name: &str| format!("{name} is not what the run wrote: it was edited since");
-    let shown = |(name, digest): (&str, &String)| match digest_of(system, &join(folder, name)) {
-        Some(found) if found == *digest => None,
-        Some(_) => Some(edited(name)),
-        None => Some(format!("{name} cannot be read any more")),
+    let checked = others
+        .map(|(name, digest)| FileCheck::of(name, digest_of(system, &join(folder, name)), digest));
+    let shown = |checked| match checked {
+        FileCheck::Same => None,
+        FileCheck::Edited(name) => Some(edited(&name)),
+        FileCheck::Gone(name) => Some(format!("{name} cannot be read any more")),
     };
     let facts = is_edited(&facts).then(|| edited(FACTS));
-    results.into_iter().chain(others).filter_map(shown).chain(facts).collect()
+    results.into_iter().chain(checked).filter_map(shown).chain(facts).collect()
 }
 
 #[cfg(test)]

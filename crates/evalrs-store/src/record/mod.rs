@@ -12,9 +12,11 @@ pub mod label_writer;
 pub mod letta;
 pub mod lines;
 pub mod origin;
+mod part_writer;
 pub mod parts;
 pub mod read;
 pub mod recorded;
+pub mod result_files;
 pub(crate) mod replicates;
 pub mod reference;
 pub mod rollup;
@@ -33,16 +35,18 @@ use serde::{Deserialize, Serialize};
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::diff::since::RunMoves;
-use evalrs_metrics::results::ReportHeader;
 use evalrs_metrics::results::report::Report;
 use evalrs_metrics::results::usage::ModelUsage;
+use evalrs_metrics::results::{ReportHeader, ResultLine};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::{FileBytes, System, WriteStamp};
 use origin::RecordedOrigin;
-use parts::{ResultsPart, SplicedResults, write_counted};
+use part_writer::{EarlierFiles, write_parts};
+use parts::{ResultsPart, SplicedPart, SplicedResults, write_counted};
 use read::RESULTS;
 pub use read::runs_of;
+use result_files::{link_results, open_results};
 use shared_results::{HashingWriter, share, write_or_share};
 
 /// The most keys that `run.json` names.
@@ -212,7 +216,6 @@ pub fn write_run_report(
     source: ResultsSource<'_>,
 ) -> std::io::Result<WrittenResults> {
     let folder = join(&runs_of(home), id);
-    let path = join(&folder, RESULTS);
     let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != id);
     write_header(system, &folder, report.header)?;
     let shared = earlier.as_ref().and_then(|past| {
@@ -221,16 +224,15 @@ pub fn write_run_report(
             return None;
         };
         let is_same = Some(origin.made_of.as_str()) == source.made_of;
-        let earlier = join(&past.folder, RESULTS);
-        let is_shared = is_same && share(system, &path, &earlier, &origin.file, &digest);
+        let is_shared = is_same && share(system, [&past.folder, &folder], &origin.file, &digest);
         is_shared.then_some(WrittenResults { shared: Some(origin), digest, parts: Vec::new() })
     });
-    let spliced = || source.spliced.and_then(|spliced| write_spliced(system, &path, spliced));
+    let spliced = || source.spliced.and_then(|spliced| write_spliced(system, &folder, spliced));
     let written = match shared.or_else(spliced) {
         Some(written) => written,
         None => {
-            let earlier = earlier.map(|past| join(&past.folder, RESULTS));
-            write_or_share_results(system, &folder, report, earlier.as_deref(), source.counts)?
+            let earlier = earlier.map(|past| past.folder);
+            write_counted_results(system, &folder, report, earlier.as_deref(), source.counts)?
         }
     };
     write_rest(system, &folder, report)?;
@@ -242,11 +244,6 @@ pub fn write_facts(system: &dyn System, folder: &str, facts: &RunFacts) -> std::
     let facts = RunFacts { digests: damage::digests(system, folder), ..facts.clone() };
     let text = damage::signed(&facts)?;
     system.write(&join(folder, "run.json"), &mut |file| file.write_all(text.as_bytes()))
-}
-
-/// The results in the record in `folder`.
-pub fn results_stamp(system: &dyn System, folder: &str) -> Option<WriteStamp> {
-    system.stamp(&join(folder, RESULTS))
 }
 
 /// Writes what was found by now, and gives the digest of its results; what belongs to the process comes once that ends.
@@ -276,30 +273,60 @@ pub fn write_results(
     write_or_share_results(system, folder, report, None, &[]).map(|_| ())
 }
 
+/// From this many results on they stand in several files: a run after an edit has most of them in common with the one before.
+const MANY: usize = if cfg!(test) { 100 } else { 20_000 };
+
 /// Writes results of which some are in an earlier record. None if that cannot be read, or nothing can be written.
 fn write_spliced(
     system: &dyn System,
-    path: &str,
+    folder: &str,
     spliced: SplicedResults<'_>,
 ) -> Option<WrittenResults> {
+    let SplicedResults { earlier, .. } = spliced;
+    if spliced.lines >= MANY {
+        let files = EarlierFiles::open(system, earlier)?;
+        return write_parts(system, folder, (spliced.parts)(), Some(files)).ok();
+    }
     if let Some(parts) = spliced.whole()
-        && system.link(spliced.earlier, path)
+        && link_results(system, earlier, folder)
     {
         return Some(WrittenResults { shared: None, digest: spliced.digest.to_owned(), parts });
     }
+    let path = join(folder, RESULTS);
     let mut parts = Vec::new();
     let mut hasher = blake3::Hasher::new();
-    let written = system.write(path, &mut |out| {
+    let written = system.write(&path, &mut |out| {
         let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
         let mut buffered = BufWriter::with_capacity(1 << 17, hashing);
-        parts = spliced.write(system.open(spliced.earlier)?, &mut buffered)?;
+        parts = spliced.write(open_results(system, earlier)?, &mut buffered)?;
         buffered.flush()?;
         hasher = buffered.get_ref().hasher.clone();
         Ok(())
     });
     written.ok()?;
-    system.protect(path);
+    system.protect(&path);
     Some(WrittenResults { shared: None, digest: hasher.finalize().to_hex().to_string(), parts })
+}
+
+/// Writes results of which each part has so many lines, or none is known.
+fn write_counted_results(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+    earlier: Option<&str>,
+    counts: &[usize],
+) -> std::io::Result<WrittenResults> {
+    if counts.iter().sum::<usize>() < MANY {
+        let earlier = earlier.map(|earlier| join(earlier, RESULTS));
+        return write_or_share_results(system, folder, report, earlier.as_deref(), counts);
+    }
+    let mut lines = (report.results)();
+    let parts = counts.iter().map(|count| {
+        let own: Vec<ResultLine> = lines.by_ref().take(*count).collect();
+        SplicedPart::New(Box::new(own.into_iter()))
+    });
+    let earlier = earlier.and_then(|earlier| EarlierFiles::open(system, earlier));
+    write_parts(system, folder, parts, earlier)
 }
 
 fn write_or_share_results(
@@ -431,9 +458,10 @@ mod tests {
     use std::cell::Cell;
 
     use super::{
-        ResultsOrigin, ResultsSource, RunFacts, Timestamp, last_id, results_stamp, run_id,
-        write_facts, write_run_report,
+        ResultsOrigin, ResultsSource, RunFacts, Timestamp, last_id, run_id, write_facts,
+        write_run_report,
     };
+    use crate::record::result_files::results_stamp;
     use evalrs_metrics::results::report::{Report, Results};
     use evalrs_system::System;
     use evalrs_system::memory::MemorySystem;

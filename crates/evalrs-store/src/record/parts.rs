@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
+use super::result_files::ResultsReader;
 use evalrs_metrics::results::report::{Results, write_line};
 
 /// Results that follow one another in `results.jsonl`.
@@ -34,12 +35,14 @@ pub enum SplicedPart<'a> {
 /// Results of which some are those of an earlier record, byte for byte.
 #[derive(Clone, Copy)]
 pub struct SplicedResults<'a> {
-    /// The file of these.
+    /// The folder of that record.
     pub earlier: &'a str,
-    /// The digest of that file.
+    /// The digest of its results.
     pub digest: &'a str,
-    /// Its length in bytes.
+    /// Their length in bytes.
     pub bytes: u64,
+    /// How many lines there are now.
+    pub lines: usize,
     /// The parts, in order; each call gives the same.
     pub parts: &'a dyn Fn() -> Box<dyn Iterator<Item = SplicedPart<'a>> + 'a>,
 }
@@ -61,13 +64,13 @@ impl SplicedResults<'_> {
         (end == self.bytes).then_some(parts)
     }
 
-    /// Writes them. `earlier` is the file that they are partly in.
+    /// Writes them. `earlier` reads those that they are partly in.
     pub(super) fn write(
         &self,
-        earlier: Box<dyn BufRead>,
+        earlier: ResultsReader<'_>,
         out: &mut dyn Write,
     ) -> io::Result<Vec<ResultsPart>> {
-        let mut earlier = PartReader { file: earlier, at: 0 };
+        let mut earlier = PartReader::new(earlier);
         let mut out = CountingWriter { out, bytes: 0 };
         let mut written = Vec::new();
         for part in (self.parts)() {
@@ -93,20 +96,24 @@ impl SplicedResults<'_> {
 }
 
 /// Reads parts of a file, in their order.
-struct PartReader {
-    file: Box<dyn BufRead>,
+pub(super) struct PartReader<'a> {
+    file: ResultsReader<'a>,
     at: u64,
 }
 
-impl PartReader {
-    fn skip_to(&mut self, from: u64) -> io::Result<()> {
-        let ahead = from.checked_sub(self.at).ok_or(io::ErrorKind::InvalidInput)?;
-        let skipped = io::copy(&mut Read::take(&mut self.file, ahead), &mut io::sink())?;
-        self.at += skipped;
-        if skipped == ahead { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+impl<'a> PartReader<'a> {
+    pub(super) fn new(file: ResultsReader<'a>) -> Self {
+        Self { file, at: 0 }
     }
 
-    fn copy(&mut self, part: ResultsPart, out: &mut dyn Write) -> io::Result<()> {
+    fn skip_to(&mut self, from: u64) -> io::Result<()> {
+        let ahead = from.checked_sub(self.at).ok_or(io::ErrorKind::InvalidInput)?;
+        self.file.skip(ahead)?;
+        self.at = from;
+        Ok(())
+    }
+
+    pub(super) fn copy(&mut self, part: ResultsPart, out: &mut dyn Write) -> io::Result<()> {
         self.skip_to(part.from)?;
         let copied = io::copy(&mut Read::take(&mut self.file, part.bytes), out)?;
         self.at += copied;
@@ -115,19 +122,16 @@ impl PartReader {
 }
 
 /// Reads the bytes of a file that are in none of some parts, which stand in their order.
-pub(super) fn between(file: Box<dyn BufRead>, parts: Vec<ResultsPart>) -> impl BufRead {
-    BufReader::new(GapReader {
-        file: PartReader { file, at: 0 },
-        parts: parts.into_iter().peekable(),
-    })
+pub(super) fn between(file: ResultsReader<'_>, parts: Vec<ResultsPart>) -> impl BufRead {
+    BufReader::new(GapReader { file: PartReader::new(file), parts: parts.into_iter().peekable() })
 }
 
-struct GapReader<I: Iterator<Item = ResultsPart>> {
-    file: PartReader,
+struct GapReader<'a, I: Iterator<Item = ResultsPart>> {
+    file: PartReader<'a>,
     parts: std::iter::Peekable<I>,
 }
 
-impl<I: Iterator<Item = ResultsPart>> Read for GapReader<I> {
+impl<I: Iterator<Item = ResultsPart>> Read for GapReader<'_, I> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(part) = self.parts.next_if(|part| part.from <= self.file.at) {
             self.file.skip_to(part.end().max(self.file.at))?;
@@ -182,6 +186,7 @@ mod tests {
     use std::io::{Cursor, Read};
 
     use super::{PartReader, ResultsPart, between};
+    use crate::record::result_files::ResultsReader;
 
     fn part(from: u64, bytes: u64) -> ResultsPart {
         ResultsPart { from, bytes, lines: 1 }
@@ -198,7 +203,7 @@ mod tests {
             (vec![part(0, 0), part(5, 1)], "abcde"),
         ] {
             let mut read = String::new();
-            let mut reader = between(Box::new(Cursor::new("abcdef")), parts);
+            let mut reader = between(ResultsReader::of(Box::new(Cursor::new("abcdef"))), parts);
             reader.read_to_string(&mut read).unwrap();
             assert_eq!(read, expected);
         }
@@ -207,7 +212,7 @@ mod tests {
     #[test]
     fn a_part_that_is_not_there_is_an_error() {
         for parts in [vec![part(4, 3)], vec![part(7, 1)], vec![part(2, 2), part(1, 1)]] {
-            let mut reader = PartReader { file: Box::new(Cursor::new("abcdef")), at: 0 };
+            let mut reader = PartReader::new(ResultsReader::of(Box::new(Cursor::new("abcdef"))));
             let copied: Result<(), _> =
                 parts.iter().try_for_each(|part| reader.copy(*part, &mut Vec::new()));
             assert!(copied.is_err(), "{parts:?}");

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::lines::{MAX_RESULT, each_line};
+use super::result_files::open_results;
 use evalrs_base::file_path::join;
 use evalrs_model::record_format::{FORMAT, reads_line};
 use evalrs_system::System;
@@ -208,8 +209,8 @@ impl PastRun {
         is_wanted: &dyn Fn(&[u8]) -> bool,
         visit: &mut dyn FnMut(PastLine),
     ) -> usize {
-        let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
-        each_line_of(&mut *file, is_wanted, visit)
+        let Ok(mut file) = open_results(system, &self.folder) else { return 0 };
+        each_line_of(&mut file, is_wanted, visit)
     }
 }
 

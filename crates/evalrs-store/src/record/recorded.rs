@@ -4,7 +4,6 @@
 //! and counted.
 
 use std::cell::Cell;
-use std::io::BufRead;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,6 +13,7 @@ use super::brief::BriefReader;
 use super::damage::edited_files;
 use super::lines::{LineReader, MAX_RESULT};
 use super::read::RESULTS;
+use super::result_files::{ResultsReader, open_results};
 use evalrs_base::file_path::join;
 use evalrs_base::json_exact;
 use evalrs_base::text::count;
@@ -64,7 +64,7 @@ impl WholeRecord {
     /// Reads the record in `folder`.
     pub fn open(system: &dyn System, folder: &str) -> Result<Self, RecordError> {
         let header = read_part(system, folder, "header.json")?;
-        if system.open(&join(folder, RESULTS)).is_err() {
+        if open_results(system, folder).is_err() {
             return Err(RecordError::Missing(RESULTS));
         }
         let mut summary: Summary = read_part(system, folder, "summary.json")?;
@@ -146,14 +146,14 @@ fn read_part<T: DeserializeOwned>(
 
 struct RecordedResults<'a> {
     /// None where the file cannot be opened.
-    lines: Option<LineReader<Box<dyn BufRead>>>,
+    lines: Option<LineReader<ResultsReader<'a>>>,
     so_far: LinesRead,
     at_end: &'a Cell<LinesRead>,
 }
 
 impl<'a> RecordedResults<'a> {
-    fn open(run: &'a WholeRecord, system: &dyn System) -> Self {
-        let file = system.open(&join(&run.folder, RESULTS)).ok();
+    fn open(run: &'a WholeRecord, system: &'a dyn System) -> Self {
+        let file = open_results(system, &run.folder).ok();
         let so_far = LinesRead { stopped: file.is_none(), ..LinesRead::default() };
         let lines = file.map(|file| LineReader::new(file, MAX_RESULT));
         Self { lines, so_far, at_end: &run.lines_read }

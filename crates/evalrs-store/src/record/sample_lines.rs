@@ -8,8 +8,8 @@ use std::rc::Rc;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-use super::read::{PastLine, PastRun, RESULTS};
-use evalrs_base::file_path::join;
+use super::read::{PastLine, PastRun, each_line_of};
+use super::result_files::line_paths;
 use evalrs_system::{FileIdentity, System};
 
 /// Reads the lines of one sample.
@@ -33,17 +33,24 @@ impl<'a> SampleLines<'a> {
         Self { sample, system, read: RefCell::default(), looked_into: RefCell::default() }
     }
 
-    /// Its lines in the record of `past`. Runs that found the same share their file.
+    /// Its lines in the record of `past`. What runs have in common is read once.
     pub fn of(&self, past: &PastRun) -> Rc<[PastLine]> {
         self.looked_into.borrow_mut().insert(past.folder.clone());
-        let Some(identity) = self.system.identity(&join(&past.folder, RESULTS)) else {
-            return self.read_from(past);
-        };
+        let files = line_paths(self.system, &past.folder).into_iter();
+        let lines: Vec<Rc<[PastLine]>> = files.map(|path| self.of_file(&path)).collect();
+        match lines.as_slice() {
+            [lines] => Rc::clone(lines),
+            several => several.iter().flat_map(|lines| lines.iter().cloned()).collect(),
+        }
+    }
+
+    fn of_file(&self, path: &str) -> Rc<[PastLine]> {
+        let Some(identity) = self.system.identity(path) else { return self.read_from(path) };
         let mut read = self.read.borrow_mut();
         if let Some((_, lines)) = read.iter().find(|(known, _)| *known == identity) {
             return Rc::clone(lines);
         }
-        let lines = self.read_from(past);
+        let lines = self.read_from(path);
         read.push((identity, Rc::clone(&lines)));
         lines
     }
@@ -53,11 +60,12 @@ impl<'a> SampleLines<'a> {
         self.looked_into.borrow().contains(&past.folder)
     }
 
-    fn read_from(&self, past: &PastRun) -> Rc<[PastLine]> {
+    fn read_from(&self, path: &str) -> Rc<[PastLine]> {
+        let Ok(mut file) = self.system.open(path) else { return Rc::default() };
         let written = written_id(self.sample);
         let finder = Finder::new(&written);
         let mut lines = Vec::new();
-        past.each_line_that(self.system, &|line| finder.find(line).is_some(), &mut |line| {
+        each_line_of(&mut *file, &|line| finder.find(line).is_some(), &mut |line| {
             if line.sample_id == self.sample {
                 lines.push(line);
             }

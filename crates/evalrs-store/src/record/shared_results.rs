@@ -7,6 +7,7 @@
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 
+use super::result_files::{FileCheck, check_results, link_results, results_stamp};
 use evalrs_system::{FileIdentity, System, WriteStamp};
 
 /// The blake3 digest of a file, in hexadecimal digits; none where it cannot be read.
@@ -17,18 +18,17 @@ pub(super) fn digest_of(system: &dyn System, path: &str) -> Option<String> {
     Some(hasher.finalize().to_hex().to_string())
 }
 
-/// Gives the file at `earlier` the name `path` too, if nobody has written it since it had this `stamp` and this `digest`.
+/// Gives the results of one record names in another, too, if nobody has written them since they had this `stamp` and this `digest`.
 pub(super) fn share(
     system: &dyn System,
-    path: &str,
-    earlier: &str,
+    [earlier, folder]: [&str; 2],
     stamp: &WriteStamp,
     digest: &str,
 ) -> bool {
-    system.stamp(earlier).as_ref() == Some(stamp)
-        && digest_of(system, earlier).as_deref() == Some(digest)
-        && system.link(earlier, path)
-        && system.stamp(path).as_ref() == Some(stamp)
+    results_stamp(system, earlier).as_ref() == Some(stamp)
+        && check_results(system, earlier, digest) == FileCheck::Same
+        && link_results(system, earlier, folder)
+        && results_stamp(system, folder).as_ref() == Some(stamp)
 }
 
 /// Writes a file, or gives the one at `earlier` its name where `contents` writes those very bytes. Whatever becomes of the
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn what_is_not_what_was_written_gets_no_other_name() {
-        let system = MemorySystem::with(&[("0", "one\n")]);
-        let stamp = system.stamp("0").unwrap();
-        let digest = digest_of(&system, "0").unwrap();
+        let system = MemorySystem::with(&[("h/0/results.jsonl", "one\n")]);
+        let stamp = system.stamp("h/0/results.jsonl").unwrap();
+        let digest = digest_of(&system, "h/0/results.jsonl").unwrap();
         assert_eq!(digest, blake3::hash(b"one\n").to_hex().as_str());
-        assert!(!share(&system, "1", "0", &stamp, &blake3::hash(b"two\n").to_hex()));
+        assert!(!share(&system, ["h/0", "h/1"], &stamp, &blake3::hash(b"two\n").to_hex()));
         assert_eq!(system.linked(), 0);
-        assert!(share(&system, "1", "0", &stamp, &digest));
+        assert!(share(&system, ["h/0", "h/1"], &stamp, &digest));
     }
 
     #[test]

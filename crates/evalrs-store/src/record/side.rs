@@ -12,9 +12,10 @@ use serde_json::{Map, Value};
 
 use super::damage::{broken_facts, edited_files};
 use super::parts::{ResultsPart, between};
-use super::read::{PastGrade, PastHeader, PastRun, RESULTS, each_line_of, read_json};
+use super::read::{PastGrade, PastHeader, PastRun, each_line_of, read_json};
 use super::reference::SaveAt;
 use super::replicates;
+use super::result_files::open_results;
 use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
 use evalrs_base::file_path::join;
 use evalrs_base::text::count;
@@ -53,7 +54,7 @@ pub fn read_side(
     past: &PastRun,
     save: Option<SaveAt>,
 ) -> Result<ReadSide, SideError> {
-    let has_results = system.open(&join(&past.folder, RESULTS)).is_ok();
+    let has_results = open_results(system, &past.folder).is_ok();
     if save.is_none() && has_results {
         return Ok(read_run(system, past));
     }
@@ -118,7 +119,7 @@ pub fn read_other_parts(
     let lines = common.new_lines();
     let new_parts = common.new.into_iter().filter(|(_, is_common)| *is_common);
     let new_parts = new_parts.map(|(part, _)| part).collect();
-    let open = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).ok();
+    let open = |past: &PastRun| open_results(system, &past.folder).ok();
     let mut old = between(open(pasts[0])?, common.old);
     let mut new = between(open(pasts[1])?, new_parts);
     let read =
@@ -132,7 +133,7 @@ pub fn read_other_parts(
 
 /// Reads them: of a run in which little changed little is read closely. None where one of them has no results.
 pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<ChangedSides> {
-    let has_results = |past: &PastRun| system.open(&join(&past.folder, RESULTS)).is_ok();
+    let has_results = |past: &PastRun| open_results(system, &past.folder).is_ok();
     if !pasts.into_iter().all(has_results) {
         return None;
     }
@@ -380,8 +381,8 @@ fn with_results<T>(
     past: &PastRun,
     read: impl FnOnce(&mut dyn BufRead) -> T,
 ) -> T {
-    match system.open(&join(&past.folder, RESULTS)) {
-        Ok(mut file) => read(&mut *file),
+    match open_results(system, &past.folder) {
+        Ok(mut file) => read(&mut file),
         Err(_) => read(&mut std::io::empty()),
     }
 }
