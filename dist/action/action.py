@@ -114,14 +114,20 @@ def first_edit(commit, path):
     return max(1, int(places[0])) if places else None
 
 
+def results(record):
+    """The results of a record: one file, or several where there are many."""
+    for path in sorted((record / "results").glob("*.jsonl")) or [record / "results.jsonl"]:
+        with open(path, encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+
 def pending(record):
     """How many grades of each grader have no stored judgment."""
     counts = {}
-    with open(record / "results.jsonl", encoding="utf-8") as lines:
-        for line in lines:
-            for grader, grade in json.loads(line)["grades"].items():
-                if (grade["error"] or {}).get("kind") == "not_stored":
-                    counts[grader] = counts.get(grader, 0) + 1
+    for result in results(record):
+        for grader, grade in result["grades"].items():
+            if (grade["error"] or {}).get("kind") == "not_stored":
+                counts[grader] = counts.get(grader, 0) + 1
     return counts
 
 

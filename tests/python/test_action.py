@@ -5,6 +5,7 @@ that keeps comments. EVALRS names another binary.
 """
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -87,6 +88,25 @@ def steps():
 
 
 @unittest.skipUnless(BINARY.is_file() and shutil.which("git") and shutil.which("bash"), "needs the binary, git and bash")
+class RecordTest(unittest.TestCase):
+    def test_results_are_one_file_or_several(self):
+        place = importlib.util.spec_from_file_location("action", ROOT / "dist/action/action.py")
+        action = importlib.util.module_from_spec(place)
+        place.loader.exec_module(action)
+        line = '{"grades": {"kind": {"error": {"kind": "%s"}}}}\n'
+        missing, failed = line % "not_stored", line % "timeout"
+        for files in [
+            {"results.jsonl": missing + failed + missing},
+            {"results/parts.json": "{}", "results/000000.jsonl": missing + failed, "results/000001.jsonl": missing},
+        ]:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, text in files.items():
+                    path = Path(folder, name)
+                    path.parent.mkdir(exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+                self.assertEqual(action.pending(Path(folder)), {"kind": 2})
+
+
 class ActionTest(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()

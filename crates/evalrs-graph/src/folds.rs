@@ -248,9 +248,8 @@ fn each_judgment<'db>(
         // Reading the epoch is what makes the query run again when outcomes arrive.
         let _ = chunk.epoch(db);
         if let Some(known) = known_grades::grades(db, *chunk, grader) {
-            for action in known.actions().iter().filter(|action| seen.insert(action.key())) {
-                visit(0, known.usage(action, prices, judge.model_of(0)));
-            }
+            let usages = known.usages(prices, judge.model_of(0));
+            usages.filter(|(key, _)| seen.insert(*key)).for_each(|(_, usage)| visit(0, usage));
             continue;
         }
         for planned in queries::plans(db, *chunk, grader).iter() {

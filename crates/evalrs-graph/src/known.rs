@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcomes::ArchivedReply;
 use super::selection::SelectableCase;
-use evalrs_base::price::{Cost, Prices};
+use evalrs_base::price::{Cost, Price, Prices};
 use evalrs_base::threshold::reaches;
 use evalrs_metrics::results::usage::JudgmentUsage;
 use evalrs_model::delta::{Cell, CellState};
@@ -137,18 +137,23 @@ impl KnownGrades {
         &self.actions
     }
 
-    /// What one of them used, asked of the model `asked`.
-    pub(crate) fn usage(
+    /// What each of them used, asked of the model `asked`.
+    pub(crate) fn usages(
         &self,
-        action: &KnownReply,
         prices: &Prices,
         asked: Option<&str>,
-    ) -> JudgmentUsage {
-        let answered = action.model.and_then(|at| self.models.get(usize::from(at)));
-        let usage = action.usage();
-        let cost =
-            usage.and_then(|usage| usage.list_cost(prices, asked, answered.map(String::as_str)));
-        JudgmentUsage { is_reply: true, used: usage.unwrap_or_default(), cost }
+    ) -> impl Iterator<Item = (ActionKey, JudgmentUsage)> {
+        let unnamed = prices.of_either(asked, None);
+        let models = self.models.iter().map(|model| prices.of_either(asked, Some(model)));
+        let models: Vec<Option<Price>> = models.collect();
+        self.actions.iter().map(move |action| {
+            let usage = action.usage();
+            let answered = action.model.map(usize::from);
+            let price = answered.map_or(unnamed, |at| models.get(at).copied().flatten());
+            let cost = usage.zip(price).map(|(usage, price)| price.cost(usage.input, usage.output));
+            let used = usage.unwrap_or_default();
+            (action.key(), JudgmentUsage { is_reply: true, used, cost })
+        })
     }
 
     pub(crate) fn cells(&self, threshold: f64) -> impl Iterator<Item = Cell> {

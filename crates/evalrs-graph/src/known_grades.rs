@@ -112,8 +112,14 @@ pub fn grades_then<'db>(
 /// The grades of a chunk by a grader, if the outcomes are those that they were made of.
 pub fn grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Option<&'db KnownGrades> {
     let grades = grades_then(db, chunk, grader)?;
+    are_outcomes_same(db, chunk, grader).then_some(grades)
+}
+
+/// Whether the outcomes are those that the grades of a chunk by a grader were made of. It is a query because every fold asks.
+#[salsa::tracked(returns(copy))]
+fn are_outcomes_same<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> bool {
     // Reading the epoch is what makes a query run again when outcomes arrive.
     let _ = chunk.epoch(db);
-    let mut actions = grades.actions.iter();
-    actions.all(|action| db.archived_reply(action.key()) == Some(action.reply)).then_some(grades)
+    let mut actions = grades_then(db, chunk, grader).into_iter().flat_map(KnownGrades::actions);
+    actions.all(|action| db.archived_reply(action.key()) == Some(action.reply))
 }

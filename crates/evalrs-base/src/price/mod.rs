@@ -84,6 +84,11 @@ impl Prices {
         let overrides = self.overrides.iter().map(|(name, price)| (name.as_str(), *price));
         best(bare(model), overrides).or_else(|| listed(bare(model)))
     }
+
+    /// That of the model `asked`, else of the one that `answered`.
+    pub fn of_either(&self, asked: Option<&str>, answered: Option<&str>) -> Option<Price> {
+        asked.and_then(|asked| self.of(asked)).or_else(|| self.of(answered?))
+    }
 }
 
 /// The day of the list prices, as year, month and day.

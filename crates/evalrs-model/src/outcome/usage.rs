@@ -47,7 +47,7 @@ impl Usage {
         asked: Option<&str>,
         answered: Option<&str>,
     ) -> Option<Cost> {
-        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?))?;
+        let price = prices.of_either(asked, answered)?;
         Some(price.cost(self.input, self.output))
     }
 

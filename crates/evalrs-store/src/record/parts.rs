@@ -123,7 +123,23 @@ impl<'a> PartReader<'a> {
 
 /// Reads the bytes of a file that are in none of some parts, which stand in their order.
 pub(super) fn between(file: ResultsReader<'_>, parts: Vec<ResultsPart>) -> impl BufRead {
+    let parts = joined(parts);
     BufReader::new(GapReader { file: PartReader::new(file), parts: parts.into_iter().peekable() })
+}
+
+/// The same parts, with those that follow one another as one: a reader passes over whole files at once.
+fn joined(parts: Vec<ResultsPart>) -> Vec<ResultsPart> {
+    let mut joined: Vec<ResultsPart> = Vec::new();
+    for part in parts {
+        match joined.last_mut() {
+            Some(last) if last.end() == part.from => {
+                last.bytes += part.bytes;
+                last.lines += part.lines;
+            }
+            _ => joined.push(part),
+        }
+    }
+    joined
 }
 
 struct GapReader<'a, I: Iterator<Item = ResultsPart>> {
