@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::lines::VersionedLine;
 use evalrs_base::json_exact;
 use evalrs_eval::grade::is_of_nothing;
 use evalrs_metrics::results::report::BriefResult;
@@ -48,8 +49,8 @@ impl<'a> BriefReader<'a> {
         Self { keep, graders: graders.collect() }
     }
 
-    /// What the digest has to know of a line, with the version of the line.
-    pub(super) fn read(&mut self, line: &[u8]) -> Option<(u32, BriefResult<'a>)> {
+    /// What the digest has to know of a line.
+    pub(super) fn read(&mut self, line: &[u8]) -> Option<VersionedLine<BriefResult<'a>>> {
         let BriefLine { format, trial, grades, .. } = serde_json::from_slice(line).ok()?;
         let mut is_needed = false;
         let mut failed = Vec::new();
@@ -68,10 +69,12 @@ impl<'a> BriefReader<'a> {
             }
         }
         if !is_needed {
-            return Some((format, BriefResult::Failed { trial, graders: failed }));
+            let line = BriefResult::Failed { trial, graders: failed };
+            return Some(VersionedLine { format, line });
         }
         let line = json_exact::from_slice::<ResultLine>(line).ok()?;
-        Some((format, BriefResult::Whole(Box::new(line.in_newest_format()))))
+        let line = BriefResult::Whole(Box::new(line.in_newest_format()));
+        Some(VersionedLine { format, line })
     }
 }
 
@@ -93,11 +96,13 @@ mod tests {
     fn only_what_a_digest_shows_is_read_whole() {
         let summary: Summary = serde_json::from_str(SUMMARY).unwrap();
         let mut reader = BriefReader::new(&summary, 1);
-        let mut read = |trial: u32, grades: &str| match reader.read(line(trial, grades).as_bytes())
+        let mut read = |trial: u32, grades: &str| match reader
+            .read(line(trial, grades).as_bytes())
+            .map(|read| read.line)
         {
             None => "broken".to_owned(),
-            Some((_, BriefResult::Whole(_))) => "whole".to_owned(),
-            Some((_, BriefResult::Failed { trial, graders })) => format!("{trial} {graders:?}"),
+            Some(BriefResult::Whole(_)) => "whole".to_owned(),
+            Some(BriefResult::Failed { trial, graders }) => format!("{trial} {graders:?}"),
         };
         let passes = r#""g":{"score":1,"pass":true}"#;
         let fails = r#""g":{"score":0,"pass":false,"rationale":"no"}"#;

@@ -26,6 +26,12 @@ impl<'a> RecordLine<'a> {
     }
 }
 
+/// What was read of a line, which says the version of its form.
+pub(super) struct VersionedLine<T> {
+    pub format: u32,
+    pub line: T,
+}
+
 pub(crate) struct LineReader<R> {
     reader: R,
     most: usize,

@@ -42,7 +42,7 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::{FileBytes, System, WriteStamp};
 use origin::RecordedOrigin;
-use part_writer::{EarlierFiles, write_parts};
+use part_writer::{EarlierFiles, WrittenParts, write_parts};
 use parts::{ResultsPart, SplicedPart, SplicedResults, write_counted};
 use read::RESULTS;
 pub use read::runs_of;
@@ -195,6 +195,12 @@ pub struct WrittenResults {
     pub parts: Vec<ResultsPart>,
 }
 
+impl From<WrittenParts> for WrittenResults {
+    fn from(written: WrittenParts) -> Self {
+        Self { shared: None, digest: written.digest, parts: written.places }
+    }
+}
+
 /// What is known of results before they are written.
 #[derive(Clone, Copy, Default)]
 pub struct ResultsSource<'a> {
@@ -285,7 +291,7 @@ fn write_spliced(
     let SplicedResults { earlier, .. } = spliced;
     if spliced.lines >= MANY {
         let files = EarlierFiles::open(system, earlier)?;
-        return write_parts(system, folder, (spliced.parts)(), Some(files)).ok();
+        return write_parts(system, folder, (spliced.parts)(), Some(files)).ok().map(Into::into);
     }
     if let Some(parts) = spliced.whole()
         && link_results(system, earlier, folder)
@@ -326,7 +332,7 @@ fn write_counted_results(
         SplicedPart::New(Box::new(own.into_iter()))
     });
     let earlier = earlier.and_then(|earlier| EarlierFiles::open(system, earlier));
-    write_parts(system, folder, parts, earlier)
+    write_parts(system, folder, parts, earlier).map(Into::into)
 }
 
 fn write_or_share_results(

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io;
 
-use super::WrittenResults;
 use super::parts::{PartReader, ResultsPart, SplicedPart};
 use super::result_files::{PartFile, PartList, open_results, part_path, write_list};
 use super::shared_results::digest_of;
@@ -43,13 +42,35 @@ impl<'a> EarlierFiles<'a> {
     }
 }
 
-/// Writes the parts of results into the record in `folder`.
+/// Results that are written in several files.
+pub(super) struct WrittenParts {
+    /// Their digest: that of the list of the files.
+    pub digest: String,
+    /// Where each part of the results stands.
+    pub places: Vec<ResultsPart>,
+}
+
+/// Writes the parts of results into the record in `folder`. If one cannot be written, none is left.
 pub(super) fn write_parts<'a>(
     system: &dyn System,
     folder: &str,
     parts: impl Iterator<Item = SplicedPart<'a>>,
     earlier: Option<EarlierFiles<'_>>,
-) -> io::Result<WrittenResults> {
+) -> io::Result<WrittenParts> {
+    let written = write_all(system, folder, parts, earlier);
+    if written.is_err() {
+        // What cannot be removed either has no list, so that nobody reads it.
+        let _ = system.remove_folder(&join(folder, "results"));
+    }
+    written
+}
+
+fn write_all<'a>(
+    system: &dyn System,
+    folder: &str,
+    parts: impl Iterator<Item = SplicedPart<'a>>,
+    earlier: Option<EarlierFiles<'_>>,
+) -> io::Result<WrittenParts> {
     system.make_folder(&join(folder, "results"))?;
     let mut writer = PartWriter {
         system,
@@ -87,7 +108,7 @@ pub(super) fn write_parts<'a>(
     writer.write()?;
     let (text, digest) = PartList::new(writer.written).text()?;
     write_list(system, folder, &text)?;
-    Ok(WrittenResults { shared: None, digest, parts: places })
+    Ok(WrittenParts { digest, places })
 }
 
 struct PartWriter<'a, 'e> {
@@ -208,7 +229,7 @@ mod tests {
     use std::io::Read as _;
     use std::ops::Range;
 
-    use super::{EarlierFiles, FULL, write_parts};
+    use super::{EarlierFiles, FULL, WrittenParts, write_parts};
     use crate::record::part_writer::part_path;
     use crate::record::parts::{ResultsPart, SplicedPart};
     use crate::record::result_files::{
@@ -264,7 +285,8 @@ mod tests {
         }
         let files = earlier.and_then(|earlier| EarlierFiles::open(system, &earlier.folder));
         let written = write_parts(system, folder, parts.into_iter(), files).unwrap();
-        Written { folder: folder.to_owned(), chunks, places: written.parts, digest: written.digest }
+        let WrittenParts { digest, places } = written;
+        Written { folder: folder.to_owned(), chunks, places, digest }
     }
 
     fn read(system: &MemorySystem, folder: &str) -> String {
@@ -402,5 +424,17 @@ mod tests {
         assert_eq!(read(&system, "again"), read(&system, "r"));
         system.set("r/results/parts.json", "{}");
         assert!(open_results(&system, "r").is_err());
+        let found = check_results(&system, "r", &written.digest);
+        assert_eq!(found, FileCheck::Edited("results/parts.json".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing() {
+        let system = MemorySystem::with(&[]);
+        let missing = ResultsPart { from: 4_000, bytes: 9, lines: 1 };
+        let parts =
+            [SplicedPart::New(Box::new(chunk(0, 90).into_iter())), SplicedPart::Same(missing)];
+        assert!(write_parts(&system, "r", parts.into_iter(), None).is_err());
+        assert_eq!(system.list("r/results"), None);
     }
 }

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::RunFacts;
 use super::brief::BriefReader;
 use super::damage::edited_files;
-use super::lines::{LineReader, MAX_RESULT};
+use super::lines::{LineReader, MAX_RESULT, VersionedLine};
 use super::read::RESULTS;
-use super::result_files::{ResultsReader, open_results};
+use super::result_files::{LIST, ResultsReader, has_list, open_results};
 use evalrs_base::file_path::join;
 use evalrs_base::json_exact;
 use evalrs_base::text::count;
@@ -65,7 +65,12 @@ impl WholeRecord {
     pub fn open(system: &dyn System, folder: &str) -> Result<Self, RecordError> {
         let header = read_part(system, folder, "header.json")?;
         if open_results(system, folder).is_err() {
-            return Err(RecordError::Missing(RESULTS));
+            return Err(if has_list(system, folder) {
+                let reason = "it is damaged, or the first of its files is gone".to_owned();
+                RecordError::Unreadable(LIST, reason)
+            } else {
+                RecordError::Missing(RESULTS)
+            });
         }
         let mut summary: Summary = read_part(system, folder, "summary.json")?;
         let facts = read_part::<RunFacts>(system, folder, "run.json");
@@ -161,8 +166,8 @@ impl<'a> RecordedResults<'a> {
 }
 
 impl RecordedResults<'_> {
-    /// What `read` makes of the next line that it can read, which it gives with the version of the line.
-    fn next<T>(&mut self, read: &mut dyn FnMut(&[u8]) -> Option<(u32, T)>) -> Option<T> {
+    /// What `read` makes of the next line that it can read.
+    fn next<T>(&mut self, read: &mut dyn FnMut(&[u8]) -> Option<VersionedLine<T>>) -> Option<T> {
         while let Some(lines) = &mut self.lines {
             match lines.next_line() {
                 Ok(Some(line)) => {
@@ -182,15 +187,15 @@ impl RecordedResults<'_> {
 }
 
 /// All of a line.
-fn whole(line: &[u8]) -> Option<(u32, ResultLine)> {
+fn whole(line: &[u8]) -> Option<VersionedLine<ResultLine>> {
     let line = json_exact::from_slice::<ResultLine>(line).ok()?;
-    Some((line.format, line.in_newest_format()))
+    Some(VersionedLine { format: line.format, line: line.in_newest_format() })
 }
 
 impl LinesRead {
     /// Counts a line, which is none if it cannot be read.
-    fn add<T>(&mut self, line: Option<(u32, T)>) -> Option<T> {
-        let known = line.as_ref().map(|(format, _)| reads_line(*format));
+    fn add<T>(&mut self, line: Option<VersionedLine<T>>) -> Option<T> {
+        let known = line.as_ref().map(|line| reads_line(line.format));
         let counted = match known {
             Some(true) => &mut self.read,
             Some(false) => &mut self.of_other_version,
@@ -198,7 +203,7 @@ impl LinesRead {
         };
         *counted += 1;
         if known == Some(true) {
-            return line.map(|(_, line)| line);
+            return line.map(|line| line.line);
         }
         self.first = self.first.or(Some(self.read + self.broken + self.of_other_version));
         None

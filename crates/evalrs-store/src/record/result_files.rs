@@ -99,7 +99,9 @@ pub fn results_stamp(system: &dyn System, folder: &str) -> Option<WriteStamp> {
         return Some(stamp.clone());
     }
     let mut hasher = blake3::Hasher::new();
-    stamps.iter().for_each(|stamp| _ = hasher.update(format!("{stamp:?}").as_bytes()));
+    for stamp in &stamps {
+        hasher.update(format!("{stamp:?}").as_bytes());
+    }
     let bytes = stamps.iter().map(|stamp| stamp.bytes).sum();
     Some(WriteStamp { bytes, modified: hasher.finalize().to_hex().to_string() })
 }
@@ -113,9 +115,17 @@ pub fn results_state(system: &dyn System, folder: &str) -> Option<String> {
     Some(hasher.finalize().to_hex().to_string())
 }
 
+/// Whether there is a list, which may be damaged.
+pub(super) fn has_list(system: &dyn System, folder: &str) -> bool {
+    system.open(&join(folder, LIST)).is_ok()
+}
+
 /// Whether the results in `folder` have the digest that they were written with; else the file that has not, if it can be told.
 pub(super) fn check_results(system: &dyn System, folder: &str, digest: &str) -> FileCheck {
     let Some(list) = PartList::read(system, folder) else {
+        if has_list(system, folder) {
+            return FileCheck::Edited(LIST.to_owned());
+        }
         return FileCheck::of(RESULTS, digest_of(system, &join(folder, RESULTS)), digest);
     };
     let of_list = FileCheck::of(LIST, digest_of(system, &join(folder, LIST)), digest);
