@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::read::{PastRun, read_json};
+use super::file::{digest_of, read_json};
+use super::read::PastRun;
 use super::recorded::{RecordError, header_problem};
 use super::result_files::{FileCheck, check_results, results_stamp};
-use super::shared_results::digest_of;
 use super::{ResultsOrigin, runs_of};
 use evalrs_base::file_path::join;
 use evalrs_system::{FileBytes, System};

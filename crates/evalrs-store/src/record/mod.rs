@@ -5,6 +5,7 @@
 
 mod brief;
 pub mod damage;
+mod file;
 pub mod history;
 pub mod holdout_log;
 pub mod keep;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::io;
 
+use super::file::digest_of;
 use super::parts::{PartReader, ResultsPart, SplicedPart};
 use super::result_files::{PartFile, PartList, open_results, part_path, write_list};
-use super::shared_results::digest_of;
 use evalrs_base::file_path::join;
 use evalrs_metrics::results::report::write_line;
 use evalrs_system::System;

@@ -8,18 +8,15 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+pub use super::file::{RESULTS, read_json};
 use super::lines::{MAX_RESULT, each_line};
 use super::result_files::open_results;
 use evalrs_base::file_path::join;
 use evalrs_model::record_format::{FORMAT, reads_line};
 use evalrs_system::System;
-
-/// The name of the file of results.
-pub const RESULTS: &str = "results.jsonl";
 
 /// The kinds of errors of judgments that were neither cached nor made.
 pub(super) const NOT_ASKED: [&str; 2] = ["not_stored", "not_asked"];
@@ -189,11 +186,6 @@ pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
         folder: folder.to_owned(),
         header,
     })
-}
-
-/// A file of JSON; none if it is not there, or says something else.
-pub fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) -> Option<T> {
-    serde_json::from_slice(&system.read(path).into_bytes().ok()?).ok()
 }
 
 impl PastRun {

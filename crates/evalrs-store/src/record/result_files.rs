@@ -9,8 +9,7 @@ use std::io::{self, BufRead, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::read::{RESULTS, read_json};
-use super::shared_results::digest_of;
+use super::file::{RESULTS, digest_of, read_json};
 use evalrs_base::file_path::join;
 use evalrs_system::{System, WriteStamp};
 

@@ -10,14 +10,6 @@ use std::io::{self, BufRead, BufWriter, Read, Write};
 use super::result_files::{FileCheck, check_results, link_results, results_stamp};
 use evalrs_system::{FileIdentity, System, WriteStamp};
 
-/// The blake3 digest of a file, in hexadecimal digits; none where it cannot be read.
-pub(super) fn digest_of(system: &dyn System, path: &str) -> Option<String> {
-    let mut file = system.open(path).ok()?;
-    let mut hasher = blake3::Hasher::new();
-    io::copy(&mut file, &mut hasher).ok()?;
-    Some(hasher.finalize().to_hex().to_string())
-}
-
 /// Gives the results of one record names in another, too, if nobody has written them since they had this `stamp` and this `digest`.
 pub(super) fn share(
     system: &dyn System,
@@ -183,7 +175,8 @@ impl Write for SharingWriter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{digest_of, share, write_or_share};
+    use super::{share, write_or_share};
+    use crate::record::file::digest_of;
     use evalrs_system::System;
     use evalrs_system::memory::MemorySystem;
 
