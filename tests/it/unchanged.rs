@@ -114,6 +114,27 @@ fn repeatable(judge: &Judge) -> Space {
 }
 
 #[test]
+fn the_run_after_the_first_repeats_it() {
+    let space = Space::new(&[
+        ("suite.yaml", SUITE),
+        ("kind.md", "Is {submission} kind?\n"),
+        ("data/a.json", ROW),
+    ]);
+    space.write("evalrs.toml", "");
+    for folder in ["data", "."] {
+        age(&space.path(folder));
+    }
+    wait_until_settled();
+    let judge = judge();
+    assert_eq!(run(&space, &judge, &[]).code(), 0);
+    let second = run(&space, &judge, &[]);
+    assert!(is_repeated(&second), "{}", second.shown());
+    // What somebody commits beside it is one more input.
+    space.write("cache/bot.judgments.jsonl", "");
+    assert!(!is_repeated(&run(&space, &judge, &[])));
+}
+
+#[test]
 fn a_run_that_repeats_the_last_prints_and_records_what_a_whole_run_does() {
     for args in [&[][..], &["--verify"]] {
         assert_repeats(args);

@@ -233,6 +233,7 @@ impl CommandQuestion {
         let is_input = |path: &str| !self.is_of_records(path) && !is_of_store(path);
         let inputs = traced.answers(is_input).zip(self.own_store(system));
         let Some((inputs, store)) = inputs else { return };
+        let inputs = inputs.into_iter().map(|input| self.as_left(input, system));
         answers.retain(|(_, answer)| answer.out.len() + answer.err.len() <= MAX_TEXT);
         if answers.is_empty() {
             return;
@@ -257,6 +258,18 @@ impl CommandQuestion {
             index.contents = None;
         }
         self.write(index, answers, system);
+    }
+
+    /// What was asked, as the run has left it: the first one makes the folder of the cache.
+    fn as_left(&self, input: TracedAnswer, system: &dyn System) -> TracedAnswer {
+        let is_made = |names: &Vec<String>| names == &[".gitignore", "v1"];
+        match input {
+            TracedAnswer::Names(path, None) if path == self.surroundings.cache_dir => {
+                let names = system.list(&path).filter(is_made);
+                TracedAnswer::Names(path, names)
+            }
+            input => input,
+        }
     }
 
     /// Keeps another answer to the same question: nothing that it rests on has changed.
