@@ -250,9 +250,9 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Archive(Mutex<Vec<usize>>);
+    struct CountedReplies(Mutex<Vec<usize>>);
 
-    impl ReplyArchive for Archive {
+    impl ReplyArchive for CountedReplies {
         fn replies(&self, keys: &[ActionKey]) -> Vec<Option<Outcome>> {
             self.0.lock().unwrap().push(keys.len());
             let reply = |key: &ActionKey| match *key {
@@ -269,7 +269,7 @@ mod tests {
     fn replies_that_were_let_go_of_come_back_at_once() {
         let table = OutcomeTable::default();
         add(&table, 0..5);
-        let archive = Arc::new(Archive::default());
+        let archive = Arc::new(CountedReplies::default());
         table.set_archive(Some(Arc::clone(&archive) as Arc<dyn ReplyArchive>));
         (0..4).for_each(|number| table.release(key(number)));
         let back = table.bring_back((0..9).map(key));

@@ -186,7 +186,7 @@ pub fn write(
 }
 
 /// What is known of results once they are written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct WrittenResults {
     /// What those were made of that they share their bytes with, if they do because they were made of the same.
     pub shared: Option<ResultsOrigin>,
@@ -300,19 +300,27 @@ fn write_spliced(
         return Some(WrittenResults { shared: None, digest: spliced.digest.to_owned(), parts });
     }
     let path = join(folder, RESULTS);
-    let mut parts = Vec::new();
-    let mut hasher = blake3::Hasher::new();
+    let mut results = WrittenResults::default();
     let written = system.write(&path, &mut |out| {
-        let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
-        let mut buffered = BufWriter::with_capacity(1 << 17, hashing);
-        parts = spliced.write(open_results(system, earlier)?, &mut buffered)?;
-        buffered.flush()?;
-        hasher = buffered.get_ref().hasher.clone();
+        results = hashed(out, &|out| spliced.write(open_results(system, earlier)?, out))?;
         Ok(())
     });
     written.ok()?;
     system.protect(&path);
-    Some(WrittenResults { shared: None, digest: hasher.finalize().to_hex().to_string(), parts })
+    Some(results)
+}
+
+/// Has `write` write results, which become known by their digest.
+fn hashed(
+    out: &mut dyn Write,
+    write: &dyn Fn(&mut dyn Write) -> std::io::Result<Vec<ResultsPart>>,
+) -> std::io::Result<WrittenResults> {
+    let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
+    let mut buffered = BufWriter::with_capacity(1 << 17, hashing);
+    let parts = write(&mut buffered)?;
+    buffered.flush()?;
+    let digest = buffered.get_ref().hasher.finalize().to_hex().to_string();
+    Ok(WrittenResults { shared: None, digest, parts })
 }
 
 /// Writes results of which each part has so many lines, or none is known.
@@ -343,21 +351,15 @@ fn write_or_share_results(
     earlier: Option<&str>,
     counts: &[usize],
 ) -> std::io::Result<WrittenResults> {
-    let mut digest = None;
-    let mut parts = Vec::new();
+    let mut results = WrittenResults::default();
     let mut lines = |out: &mut dyn Write| {
-        let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
-        let mut buffered = BufWriter::with_capacity(1 << 16, hashing);
-        parts = write_counted((report.results)(), counts, &mut buffered)?;
-        buffered.flush()?;
-        digest = Some(buffered.get_ref().hasher.finalize());
+        results = hashed(out, &|out| write_counted((report.results)(), counts, out))?;
         Ok(())
     };
     let path = join(folder, RESULTS);
     write_or_share(system, &path, earlier, &mut lines)?;
     system.protect(&path);
-    let digest = digest.map_or_else(String::new, |digest| digest.to_hex().to_string());
-    Ok(WrittenResults { shared: None, digest, parts })
+    Ok(results)
 }
 
 /// Writes the header of a record whose other files come later: who ends early has left what there is.

@@ -242,13 +242,13 @@ mod tests {
     use evalrs_test_runs as fixtures;
 
     /// Results of a chunk.
-    type Lines = Vec<ResultLine>;
+    type ChunkResults = Vec<ResultLine>;
 
-    fn chunk(first: usize, lines: usize) -> Lines {
+    fn chunk(first: usize, lines: usize) -> ChunkResults {
         (first..first + lines).map(|at| fixtures::graded(at, (at % 10) as f64 / 10.0)).collect()
     }
 
-    fn text(chunks: &[Lines]) -> String {
+    fn text(chunks: &[ChunkResults]) -> String {
         let mut text = Vec::new();
         chunks.iter().flatten().for_each(|line| write_line(line, &mut text).unwrap());
         String::from_utf8(text).unwrap()
@@ -256,9 +256,9 @@ mod tests {
 
     /// A record of these chunks, and where they stand in it.
     #[derive(Clone)]
-    struct Written {
+    struct WrittenChunks {
         folder: String,
-        chunks: Vec<Lines>,
+        chunks: Vec<ChunkResults>,
         places: Vec<ResultsPart>,
         digest: String,
     }
@@ -266,9 +266,9 @@ mod tests {
     fn write(
         system: &MemorySystem,
         folder: &str,
-        chunks: Vec<Lines>,
-        earlier: Option<&Written>,
-    ) -> Written {
+        chunks: Vec<ChunkResults>,
+        earlier: Option<&WrittenChunks>,
+    ) -> WrittenChunks {
         let mut end = 0;
         let mut parts = Vec::new();
         for lines in &chunks {
@@ -286,7 +286,7 @@ mod tests {
         let files = earlier.and_then(|earlier| EarlierFiles::open(system, &earlier.folder));
         let written = write_parts(system, folder, parts.into_iter(), files).unwrap();
         let WrittenParts { digest, places } = written;
-        Written { folder: folder.to_owned(), chunks, places, digest }
+        WrittenChunks { folder: folder.to_owned(), chunks, places, digest }
     }
 
     fn read(system: &MemorySystem, folder: &str) -> String {
@@ -295,7 +295,7 @@ mod tests {
         text
     }
 
-    fn check(system: &MemorySystem, written: &Written, what: &str) {
+    fn check(system: &MemorySystem, written: &WrittenChunks, what: &str) {
         let expected = text(&written.chunks);
         assert!(read(system, &written.folder) == expected, "{what}");
         let same = check_results(system, &written.folder, &written.digest);
@@ -323,7 +323,7 @@ mod tests {
         identities(now).iter().filter(|identity| !old.contains(identity)).count()
     }
 
-    fn first(chunks: Range<usize>) -> Vec<Lines> {
+    fn first(chunks: Range<usize>) -> Vec<ChunkResults> {
         chunks.map(|at| chunk(at * 5, 5)).collect()
     }
 
@@ -334,7 +334,7 @@ mod tests {
         check(&system, &before, "the first");
         let files = result_paths(&system, "h/runs/0").len() - 1;
         assert!(files > 8, "{files}");
-        let edited = |edit: fn(&mut Vec<Lines>)| {
+        let edited = |edit: fn(&mut Vec<ChunkResults>)| {
             let mut chunks = before.chunks.clone();
             edit(&mut chunks);
             chunks
@@ -356,7 +356,7 @@ mod tests {
             let new = new_files(&system, "h/runs/0", &folder);
             assert!(new <= most, "{what}: {new} new files");
             // Where nobody knows what is the same, it is found by its bytes as far as files begin where they did.
-            let unknown = Written { chunks: Vec::new(), ..before.clone() };
+            let unknown = WrittenChunks { chunks: Vec::new(), ..before.clone() };
             let folder = format!("h/runs/{at}-unknown");
             let now = write(&system, &folder, chunks, Some(&unknown));
             check(&system, &now, what);
