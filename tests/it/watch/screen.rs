@@ -350,6 +350,22 @@ fn a_window_that_is_resized_while_an_editor_is_open_shows_nothing_of_it() {
 }
 
 #[test]
+fn a_key_that_comes_together_with_another_size_is_not_lost() {
+    let mut screen = Screen::new(6, &[]);
+    screen.terminal.press("a");
+    screen.terminal.wait_for("1 of 6");
+    for round in 0..200 {
+        screen.terminal.resize(20 + round % 2, 80);
+        screen.terminal.press("G");
+        screen.terminal.wait_for("6 of 6");
+        screen.terminal.resize(20 + round % 2, 81);
+        screen.terminal.press("g");
+        screen.terminal.wait_for("1 of 6");
+    }
+    screen.end();
+}
+
+#[test]
 fn an_editor_that_cannot_be_started_is_named() {
     let mut screen = Screen::new(2, &[("EDITOR", "no-such-editor")]);
     screen.terminal.press("e");

@@ -6,12 +6,11 @@
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
-    EventStream, MouseEvent, MouseEventKind, poll,
+    EventStream, MouseEvent, MouseEventKind,
 };
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
@@ -80,9 +79,6 @@ impl ScreenDisplay {
     /// Gives the terminal to another program: the keys are its own, and what it writes stays.
     pub fn suspend(&mut self) -> io::Result<()> {
         self.events = None;
-        // A stream that is dropped wakes crossterm's reader. Let that be over now: a wake-up that is still pending when the
-        // screen is taken over again hides a key that came by then, until another key is pressed.
-        let _ = poll(Duration::ZERO);
         give_back()
     }
 
