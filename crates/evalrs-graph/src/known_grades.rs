@@ -9,6 +9,7 @@ use super::known_rows::{check_scope, rows, scope_of};
 use xxhash_rust::xxh3::xxh3_128;
 
 use evalrs_eval::grade::votes::vote_file;
+use evalrs_model::delta::Cell;
 use evalrs_model::spec::{CompareTo, GraderKind};
 
 /// The scope of grades before the threshold decides. None where they are made of more than rows and outcomes, such as the files
@@ -60,17 +61,42 @@ pub fn results_scope(db: &dyn Db, root: Root) -> Option<u128> {
     Some(scope_of(&[&check_scope(db, root)?, &of_graders?, root.prices(db)]))
 }
 
-/// Where the results of a chunk stand in those of the last run, if they are the same by now.
-pub fn results(db: &dyn Db, chunk: Chunk) -> Option<KnownResults> {
+/// The results of a chunk in those of the last run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastResults {
+    /// They are the same by now.
+    Same(KnownResults),
+    /// They are the same but for which grades pass.
+    Judged(KnownResults),
+}
+
+/// Where the results of a chunk stand in those of the last run, if nothing but verdicts has changed.
+pub fn results(db: &dyn Db, chunk: Chunk) -> Option<LastResults> {
     let known = db.known_chunk(chunk.records(db).hash())?;
     let scope = results_scope(db, chunk.root(db))?;
     let results = known.results.filter(|results| results.scope == scope)?;
     let graders = graders(db, chunk.root(db)).iter();
     let grades: Option<Vec<_>> = graders.map(|grader| grades(db, chunk, *grader)).collect();
-    let is_same = results.verdicts == verdicts(db, chunk.root(db), grades?)
-        && rows(db, chunk).is_some()
-        && is_alone(db, chunk);
-    is_same.then_some(results)
+    let now = verdicts(db, chunk.root(db), grades?);
+    if rows(db, chunk).is_none() || !is_alone(db, chunk) {
+        return None;
+    }
+    Some(if now == results.verdicts {
+        LastResults::Same(results)
+    } else {
+        LastResults::Judged(results)
+    })
+}
+
+/// Grader → which grades of a chunk pass, of those that are known.
+pub fn passes(db: &dyn Db, chunk: Chunk) -> Vec<(&str, Vec<bool>)> {
+    let graders = graders(db, chunk.root(db)).iter();
+    let known = graders.filter_map(|grader| {
+        let Threshold(threshold) = grader.pass_threshold(db);
+        let cells = grades(db, chunk, *grader)?.cells(threshold);
+        Some((grader.name(db).as_str(), cells.map(Cell::passes).collect()))
+    });
+    known.collect()
 }
 
 /// The digest of which grades pass, of all graders in their order.

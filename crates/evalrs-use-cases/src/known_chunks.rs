@@ -18,7 +18,7 @@ use super::error::Error;
 use super::open::session_with_known;
 use super::remembered::{index_file, is_ci, read_signed, signed, store_states};
 use super::run_record::KeptRun;
-use super::spliced_results::LastResults;
+use super::spliced_results::EarlierResults;
 use super::usage::is_narrowed;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
@@ -148,11 +148,11 @@ impl<'a> KnownDataset<'a> {
     }
 
     /// The results of the last run, if nobody has written to them since.
-    pub(super) fn last_results(&self) -> Option<LastResults> {
+    pub(super) fn last_results(&self) -> Option<EarlierResults> {
         let NotedResults { run, digest, bytes, state } = self.header()?.results.clone()?;
         let folder = self.folder_of(&run);
         let is_same = results_state(self.system, &folder)? == state;
-        is_same.then_some(LastResults { run, folder, digest, bytes })
+        is_same.then_some(EarlierResults { run, folder, digest, bytes })
     }
 
     fn folder_of(&self, run: &str) -> String {

@@ -8,7 +8,7 @@ use super::header::header;
 use super::reports::write_letta;
 use super::run_history::{HistoryEntry, Questions};
 use super::run_moves::{LaterRun, moves_since};
-use super::spliced_results::{LastResults, ResultsSplice};
+use super::spliced_results::{EarlierResults, ResultsSplice};
 use crate::console::Console;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
@@ -54,7 +54,7 @@ pub(super) struct RunBefore<'a> {
     /// The run that the command line names.
     pub against: Option<&'a PastRun>,
     /// The results of the last run, if it is known what they have in common with those of this one.
-    pub last: Option<&'a LastResults>,
+    pub last: Option<&'a EarlierResults>,
 }
 
 /// Writes the record of a run. It reports what moved since the run that the command line names, else since the last one.

@@ -1,9 +1,9 @@
 //! What an earlier process found of the chunks of a session, as far as the store is what it was.
 
 use evalrs_graph::inputs::Chunk;
-use evalrs_graph::known::{KnownChunk, KnownGrades, KnownResults};
+use evalrs_graph::known::{KnownChunk, KnownGrades};
 use evalrs_graph::known_chunks::collect;
-use evalrs_graph::known_grades::{self, grades_then, results_scope};
+use evalrs_graph::known_grades::{self, LastResults, grades_then, results_scope};
 use evalrs_graph::{Db, queries};
 use evalrs_model::key::KeySet;
 
@@ -55,8 +55,8 @@ impl Session {
         collect(&self.db, self.root, questions, &places)
     }
 
-    /// Where the results of each chunk stand in those of the last run, if they are the same by now.
-    pub fn known_results(&self) -> Vec<Option<KnownResults>> {
+    /// Where the results of each chunk stand in those of the last run, if nothing but verdicts has changed.
+    pub fn known_results(&self) -> Vec<Option<LastResults>> {
         let chunks = self.root.chunks(&self.db).iter();
         chunks.map(|chunk| known_grades::results(&self.db, *chunk)).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use evalrs_graph::known_grades;
+use evalrs_graph::known_grades::{self, LastResults};
 use evalrs_graph::outcomes::ReplyArchive;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::read_body;
@@ -158,7 +158,8 @@ fn same_results(from: &str, to: &str) -> (usize, usize) {
     again.asked();
     let chunks = again.session.chunks();
     let db = &again.session.db;
-    let same = chunks.iter().filter(|chunk| known_grades::results(db, **chunk).is_some());
+    let found = chunks.iter().map(|chunk| known_grades::results(db, *chunk));
+    let same = found.filter(|found| matches!(found, Some(LastResults::Same(_))));
     (same.count(), chunks.len())
 }
 

@@ -6,6 +6,7 @@
 mod brief;
 pub mod damage;
 mod file;
+pub mod judged_part;
 pub mod history;
 pub mod holdout_log;
 pub mod keep;

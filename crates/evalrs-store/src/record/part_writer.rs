@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::io;
 
 use super::file::digest_of;
-use super::parts::{PartReader, ResultsPart, SplicedPart};
+use super::parts::{PartReader, ResultsPart, SplicedPart, write_each};
 use super::result_files::{PartFile, PartList, open_results, part_path, write_list};
 use evalrs_base::file_path::join;
-use evalrs_metrics::results::report::write_line;
 use evalrs_system::System;
 
 /// How large a file is before the next begins. More of them take longer to give names to, and an edit writes one.
@@ -89,14 +88,14 @@ fn write_all<'a>(
                 writer.add_same(part)?;
                 part.lines
             }
+            SplicedPart::Judged(judged) => {
+                writer.copy_same()?;
+                let earlier = writer.earlier.as_mut().ok_or(io::ErrorKind::NotFound)?;
+                judged.write(&mut earlier.reader, &mut writer.next)?
+            }
             SplicedPart::New(results) => {
                 writer.copy_same()?;
-                let mut lines = 0;
-                for result in results {
-                    write_line(&result, &mut writer.next)?;
-                    lines += 1;
-                }
-                lines
+                write_each(results, &mut writer.next)?
             }
         };
         places.push(ResultsPart { from, bytes: writer.end() - from, lines });

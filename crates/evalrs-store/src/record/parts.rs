@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
+use super::judged_part::JudgedPart;
 use super::result_files::ResultsReader;
 use evalrs_metrics::results::report::{Results, write_line};
 
@@ -28,6 +29,8 @@ impl ResultsPart {
 pub enum SplicedPart<'a> {
     /// It is a part of the earlier file. These come in the order of that file.
     Same(ResultsPart),
+    /// It is one with other verdicts, in the same order.
+    Judged(JudgedPart<'a>),
     /// These lines.
     New(Results<'a>),
 }
@@ -58,7 +61,7 @@ impl SplicedResults<'_> {
                     end = part.end();
                     parts.push(part);
                 }
-                SplicedPart::Same(_) | SplicedPart::New(_) => return None,
+                SplicedPart::Same(_) | SplicedPart::Judged(_) | SplicedPart::New(_) => return None,
             }
         }
         (end == self.bytes).then_some(parts)
@@ -80,19 +83,23 @@ impl SplicedResults<'_> {
                     earlier.copy(part, &mut out)?;
                     part.lines
                 }
-                SplicedPart::New(results) => {
-                    let mut lines = 0;
-                    for result in results {
-                        write_line(&result, &mut out)?;
-                        lines += 1;
-                    }
-                    lines
-                }
+                SplicedPart::Judged(judged) => judged.write(&mut earlier, &mut out)?,
+                SplicedPart::New(results) => write_each(results, &mut out)?,
             };
             written.push(ResultsPart { from, bytes: out.bytes - from, lines });
         }
         Ok(written)
     }
+}
+
+/// Writes results, and returns how many there are.
+pub(super) fn write_each(results: Results<'_>, out: &mut dyn Write) -> io::Result<usize> {
+    let mut lines = 0;
+    for result in results {
+        write_line(&result, out)?;
+        lines += 1;
+    }
+    Ok(lines)
 }
 
 /// Reads parts of a file, in their order.
