@@ -128,13 +128,13 @@ impl<'a> SessionList<'a> {
             }
             VerdictFilter::ToLabel => return self.to_label(),
             VerdictFilter::Failing => {
-                &|id| self.has_state(id, &[CellState::Errored, CellState::Failed])
+                return self.in_states(&[CellState::Errored, CellState::Failed]);
             }
+            VerdictFilter::Errors => return self.in_states(&[CellState::Errored]),
             VerdictFilter::Disagreeing => &|id| self.disagrees(id, None),
             VerdictFilter::FalsePass => &|id| self.disagrees(id, Some(true)),
             VerdictFilter::FalseFail => &|id| self.disagrees(id, Some(false)),
             VerdictFilter::Disputed => &|id| self.is_disputed(id),
-            VerdictFilter::Errors => &|id| self.has_state(id, &[CellState::Errored]),
             VerdictFilter::All => &|_| true,
         };
         self.all().filter(|id| lists(*id)).collect()
@@ -144,8 +144,26 @@ impl<'a> SessionList<'a> {
         self.then.unwrap_or(&self.views.now)
     }
 
-    fn has_state(&self, id: VerdictId, states: &[CellState]) -> bool {
-        self.cell(id).is_some_and(|cell| states.contains(&cell.state))
+    /// Every verdict in one of these states. While verdicts come in, each frame asks: so no verdict is looked up by itself.
+    fn in_states(&self, states: &[CellState]) -> Vec<VerdictId> {
+        let is_in = |cell: Option<Cell>| cell.is_some_and(|cell| states.contains(&cell.state));
+        if self.then.is_some() {
+            return self.all().filter(|id| is_in(self.cell(*id))).collect();
+        }
+        let mut found = Vec::new();
+        for (chunk, cases) in self.chunks.iter().zip(self.index.chunks()) {
+            let cells = |grader: &Option<Grader<'a>>| match grader {
+                Some(grader) => &queries::cells(self.db, *chunk, *grader).cells[..],
+                None => &[],
+            };
+            let cells: Vec<&[Cell]> = self.graders.iter().map(cells).collect();
+            for (case, at) in cases {
+                let graders = cells.iter().enumerate();
+                let own = graders.filter(|(_, cells)| is_in(cells.get(at).copied()));
+                found.extend(own.map(|(grader, _)| VerdictId { case, grader }));
+            }
+        }
+        found
     }
 
     /// What to label next, grader by grader in turns. Labels are of the answers of now.

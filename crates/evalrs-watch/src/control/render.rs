@@ -46,7 +46,6 @@ impl Control<'_> {
         self.fill();
         self.mark_under_way();
         self.is_dirty = false;
-        self.next_frame = now + FRAME;
         for line in self.context.lines() {
             self.tell(&WatchEvent::Note(line))?;
         }
@@ -55,6 +54,8 @@ impl Control<'_> {
         let board = SessionBoard::new(&self.views, self.live.session());
         self.front.display().refresh(&board)?;
         self.is_dirty |= self.views.sent.lacks();
+        // What takes long to render leaves time for the evaluation.
+        self.next_frame = now + FRAME.max(now.elapsed() * 4);
         Ok(())
     }
 
