@@ -18,6 +18,7 @@ use std::path::Path;
 use crate::blob::BlobFile;
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::{segment_folder, segment_names, write_error};
+use crate::segment::held_file::open_released;
 use crate::segment::index::scan_file;
 use crate::segment::line_batch::NewLine;
 use crate::segment::removal_lock::{remove_segments, try_removing_segments};
@@ -226,14 +227,12 @@ impl Survey {
 
 /// Removes a segment of this length with its index, unless a process writes it after all: one that was just made.
 fn remove(path: &Path, length: u64) -> io::Result<bool> {
-    let file = File::options().read(true).append(true).open(path)?;
-    match file.try_lock() {
-        Ok(()) if file.metadata()?.len() == length => {
+    match open_released(path)? {
+        Some(file) if file.metadata()?.len() == length => {
             let _ = fs::remove_file(path.with_extension("idx"));
             fs::remove_file(path).map(|()| true)
         }
-        Ok(()) | Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
+        Some(_) | None => Ok(false),
     }
 }
 

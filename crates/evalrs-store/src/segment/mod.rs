@@ -2,6 +2,7 @@
 
 pub(crate) mod base_lines;
 pub(crate) mod files;
+pub(crate) mod held_file;
 pub(crate) mod index;
 pub(crate) mod line_batch;
 pub(crate) mod own_segment;

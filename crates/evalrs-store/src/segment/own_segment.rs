@@ -1,12 +1,13 @@
 //! The segment that this process writes: how it is made, and tried before anything is worth keeping.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use crate::entry::StoreError;
 use crate::segment::files::{process_name, write_error};
+use crate::segment::held_file;
 use crate::segment::written_base_lines::WrittenBaseLines;
 
 /// The room that there must be before somebody is paid, in bytes: for all that lands until a write has failed.
@@ -31,10 +32,8 @@ impl OwnSegment {
     pub fn create(folder: &Path) -> Result<Self, StoreError> {
         loop {
             let own = create_unlocked(folder)?;
-            // A sweep may have found it empty and be about to remove it. Where the system has no locks, sweeps leave
-            // everything alone.
-            let is_swept = matches!(own.file.try_lock(), Err(TryLockError::WouldBlock));
-            if !is_swept && folder.join(&own.name).exists() {
+            // A sweep may have found it empty and be about to remove it.
+            if held_file::take(&own.file) && folder.join(&own.name).exists() {
                 return Ok(own);
             }
         }
@@ -74,8 +73,7 @@ fn create_unlocked(folder: &Path) -> Result<OwnSegment, StoreError> {
     keep_out_of_git(folder);
     let name = format!("{}.jsonl", process_name());
     let path = folder.join(&name);
-    let file = File::options().append(true).create_new(true).open(&path);
-    let file = file.map_err(|error| write_error(&path, &error))?;
+    let file = held_file::new_held().open(&path).map_err(|error| write_error(&path, &error))?;
     // A file is durable only with its name: in its folder, and that one's in those above, which may be new too.
     // Systems and file systems that cannot sync a folder say so with an error that means nothing.
     for folder in folder.ancestors().take(3) {

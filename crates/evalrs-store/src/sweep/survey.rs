@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::collections::HashSet;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use crate::entry::{StoreError, WARNING_LIMIT};
 use crate::line::entry_line::EntryLine;
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::unreadable;
+use crate::segment::held_file::open_released;
 use crate::segment::index::scan_file;
 use crate::segment::store::SEAL_AT;
 use crate::segment::written_base_lines::SegmentLayout;
@@ -142,13 +143,8 @@ pub(crate) fn survey(
 
 /// The length of a segment in bytes, unless a process writes it.
 fn closed_length(path: &Path) -> io::Result<Option<u64>> {
-    // Some systems lock only what could be written.
-    let file = File::options().read(true).append(true).open(path)?;
-    match file.try_lock() {
-        Ok(()) => file.metadata().map(|file| Some(file.len())),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    let file = open_released(path)?;
+    file.map(|file| file.metadata().map(|file| file.len())).transpose()
 }
 
 impl Survey {
