@@ -5,8 +5,9 @@ use evalrs_engine::session::Session;
 use evalrs_graph::known_grades::{LastResults, passes};
 use evalrs_graph::results::chunk_lines;
 use evalrs_store::record::judged_part::JudgedPart;
-use evalrs_store::record::parts::{ResultsPart, SplicedPart, SplicedResults};
+use evalrs_store::record::parts::ResultsPart;
 use evalrs_store::record::side::CommonParts;
+use evalrs_store::record::spliced::{SplicedPart, SplicedResults};
 
 /// The results of the last run of a suite, which nobody has written to since.
 #[derive(Clone, Debug)]

@@ -25,6 +25,7 @@ pub mod rollup;
 pub mod sample_lines;
 pub mod saves;
 pub mod side;
+pub mod spliced;
 pub mod run_history;
 mod shared_results;
 
@@ -45,11 +46,12 @@ use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::{FileBytes, System, WriteStamp};
 use origin::RecordedOrigin;
 use part_writer::{EarlierFiles, WrittenParts, write_parts};
-use parts::{ResultsPart, SplicedPart, SplicedResults, write_counted};
+use parts::{ResultsPart, write_counted};
 use read::RESULTS;
 pub use read::runs_of;
 use result_files::{link_results, open_results};
 use shared_results::{HashingWriter, share, write_or_share};
+use spliced::{SplicedPart, SplicedResults};
 
 /// The most keys that `run.json` names.
 const MAX_NAMED_KEYS: usize = 1_000;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::io;
 
 use super::file::digest_of;
-use super::parts::{PartReader, ResultsPart, SplicedPart, write_each};
+use super::parts::{PartReader, ResultsPart, write_each};
 use super::result_files::{PartFile, PartList, open_results, part_path, write_list};
+use super::spliced::SplicedPart;
 use evalrs_base::file_path::join;
 use evalrs_system::System;
 
@@ -230,10 +231,11 @@ mod tests {
 
     use super::{EarlierFiles, FULL, WrittenParts, write_parts};
     use crate::record::part_writer::part_path;
-    use crate::record::parts::{ResultsPart, SplicedPart};
+    use crate::record::parts::ResultsPart;
     use crate::record::result_files::{
         FileCheck, PartList, check_results, link_results, open_results, result_paths, results_stamp,
     };
+    use crate::record::spliced::SplicedPart;
     use evalrs_metrics::results::ResultLine;
     use evalrs_metrics::results::report::write_line;
     use evalrs_system::System;

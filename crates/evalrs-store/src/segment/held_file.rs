@@ -50,6 +50,8 @@ fn is_sharing_violation(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the test is another process")]
+
     use std::fs;
     use std::io::Write as _;
 
