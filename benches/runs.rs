@@ -14,22 +14,21 @@
     reason = "a bench measures the outside"
 )]
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use self::child_memory::peak_memory;
+use self::fresh_process::{Measured, least, measure, measure_answer};
 use self::scripted_judge::{VERDICT, serve};
 
 mod child_memory;
+mod fresh_process;
 mod loopback;
 mod scripted_judge;
 
-/// How often a figure is measured; the least counts.
-const ROUNDS: usize = 3;
 /// Requests in flight at once.
 const CONCURRENCY: usize = 64;
 
@@ -67,87 +66,24 @@ fn write_rows(folder: &Path, count: usize, edited: Option<usize>) {
 }
 
 fn write_suite(folder: &Path, judge_at: Option<&str>) {
-    let graders = graders(judge_at);
+    write_suite_with(folder, judge_at, None);
+}
+
+fn write_suite_with(folder: &Path, judge_at: Option<&str>, threshold: Option<f64>) {
+    let mut graders = graders(judge_at);
+    if let Some(threshold) = threshold {
+        let _ = writeln!(graders, "    pass_threshold: {threshold}");
+    }
     let text = format!(
         "name: bench\ndataset: data.jsonl\nmax_concurrent: {CONCURRENCY}\ngraders:\n{graders}"
     );
     std::fs::write(folder.join("suite.yaml"), text).unwrap();
+    settle();
 }
 
-/// What one process took.
-#[derive(Clone, Copy)]
-struct Measured {
-    cpu: f64,
-    wall: f64,
-    peak: f64,
-    written: f64,
-}
-
-/// The least of several measures, of each figure by itself.
-fn least(mut measure: impl FnMut() -> Measured) -> Measured {
-    let all: Vec<Measured> = (0..ROUNDS).map(|_| measure()).collect();
-    let least = |of: fn(&Measured) -> f64| all.iter().map(of).fold(f64::INFINITY, f64::min);
-    Measured {
-        cpu: least(|one| one.cpu),
-        wall: least(|one| one.wall),
-        peak: least(|one| one.peak),
-        written: least(|one| one.written),
-    }
-}
-
-fn measure(command: &mut Command, folder: &Path) -> Measured {
-    command.current_dir(folder).stdout(Stdio::null()).env("OPENAI_API_KEY", "none");
-    command.env_remove("EVALRS_CACHE_DIR");
-    let bytes = bytes_in(folder);
-    let cpu = cpu_of_children();
-    let start = Instant::now();
-    let mut child = command.spawn().unwrap();
-    let mut peak = 0.0_f64;
-    let status = loop {
-        peak = peak.max(peak_memory(&child));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let wall = start.elapsed().as_secs_f64();
-    assert!(status.success(), "{command:?}");
-    let written = bytes_in(folder) - bytes;
-    Measured { cpu: cpu_of_children() - cpu, wall, peak, written }
-}
-
-/// Seconds of processor time of all children that ended, in steps of 10 ms; 0 where the system does not say.
-fn cpu_of_children() -> f64 {
-    const TICKS: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
-    let children = fields.split(' ').skip(13).take(2);
-    children.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
-}
-
-/// The bytes of the files in a folder, those of several names once.
-fn bytes_in(folder: &Path) -> f64 {
-    fn add(folder: &Path, seen: &mut HashSet<u64>) -> u64 {
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-        entries
-            .map(|entry| match entry.metadata().unwrap() {
-                metadata if metadata.is_dir() => add(&entry.path(), seen),
-                metadata if is_new(&metadata, seen) => metadata.len(),
-                _ => 0,
-            })
-            .sum()
-    }
-    add(folder, &mut HashSet::new()) as f64
-}
-
-#[cfg(unix)]
-fn is_new(metadata: &std::fs::Metadata, seen: &mut HashSet<u64>) -> bool {
-    seen.insert(std::os::unix::fs::MetadataExt::ino(metadata))
-}
-
-#[cfg(not(unix))]
-fn is_new(_metadata: &std::fs::Metadata, _seen: &mut HashSet<u64>) -> bool {
-    true
+/// A file that has just changed may change again unseen, so that the next run would read it whatever it knows.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(100));
 }
 
 fn evalrs(args: &[&str]) -> Command {
@@ -239,37 +175,114 @@ fn told(what: &str, count: usize, ours: Measured, plain: Option<Measured>) {
     );
 }
 
-fn measure_rows(count: usize, slow: &str, fast: &str) {
+/// A folder with rows, and the judge of its suite.
+struct Rows<'a> {
+    folder: &'a Path,
+    count: usize,
+    judge: &'a str,
+}
+
+impl Rows<'_> {
+    fn run(&self, args: &[&str]) -> Measured {
+        measure(evalrs(&["run", "suite.yaml", "--quiet"]).args(args), self.folder)
+    }
+
+    /// Everything is read: the index is gone.
+    fn read_all(&self) -> Measured {
+        let _ = std::fs::remove_dir_all(self.folder.join(".evalrs/index"));
+        self.run(&[])
+    }
+
+    fn told(&self, what: &str, ours: Measured) {
+        told(what, self.count, ours, None);
+    }
+
+    fn without_judge(&self) {
+        write_suite(self.folder, None);
+        let alone = least(|| measure(&mut plain(false), self.folder));
+        told("no judge", self.count, least(|| self.read_all()), Some(alone));
+        write_suite(self.folder, Some(self.judge));
+    }
+
+    fn first_and_unchanged(&self) {
+        let latency = if self.count <= 1_000 { "50 ms a judgment" } else { "judge at once" };
+        self.told(&format!("first, {latency}"), self.run(&[]));
+        let judged = least(|| measure(&mut plain(true), self.folder));
+        told("nothing changed, all read", self.count, least(|| self.read_all()), Some(judged));
+        // The first one leaves digests.
+        self.run(&["--verify"]);
+        self.told("nothing changed, --verify", least(|| self.run(&["--verify"])));
+        self.told("nothing changed", least(|| self.run(&[])));
+    }
+
+    fn edits(&self) {
+        write_rows(self.folder, self.count, Some(self.count / 2));
+        settle();
+        self.told("plan of an edited row", self.inspect(&["plan", "suite.yaml"]));
+        self.told("one row edited", self.run(&[]));
+        // The judge gives 0.8, and all but 1.0 fails unless the suite says otherwise.
+        for (what, threshold) in [("a threshold, none moves", 0.9), ("a threshold, all move", 0.7)]
+        {
+            write_suite_with(self.folder, Some(self.judge), Some(threshold));
+            self.told(what, self.run(&[]));
+        }
+        write_suite(self.folder, Some(self.judge));
+        self.run(&[]);
+    }
+
+    fn inspect(&self, args: &[&str]) -> Measured {
+        measure(&mut evalrs(args), self.folder)
+    }
+
+    fn inspections(&self) {
+        let id = format!("sample-{:06}", self.count / 3);
+        for (what, args) in [
+            ("plan", &["plan", "suite.yaml"][..]),
+            ("explain of a sample", &["explain", "suite.yaml", &id]),
+            ("report in the terminal", &["report"]),
+            ("diff of two runs", &["diff"]),
+        ] {
+            self.told(what, least(|| self.inspect(args)));
+        }
+        let latest = std::fs::read_to_string(self.folder.join(".evalrs/latest")).unwrap();
+        let page = format!("/api/runs/{}/samples?limit=50", latest.trim());
+        let serve = |port: u16| evalrs(&["serve", "--read-only", "--port", &port.to_string()]);
+        self.told("first page of `serve`", least(|| measure_answer(serve, self.folder, &page)));
+    }
+
+    fn fresh_clone(&self) {
+        self.inspect(&["cache", "export", "suite.yaml"]);
+        for made in [".evalrs", "cache/v1"] {
+            std::fs::remove_dir_all(self.folder.join(made)).unwrap();
+        }
+        self.told("fresh clone, --frozen", self.run(&["--frozen"]));
+    }
+
+    /// The physical comparison: git looks at the same files.
+    fn git_status(&self) {
+        let git = |args: &[&str]| {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=bench", "-c", "user.email=bench@localhost"]).args(args);
+            measure(&mut git, self.folder)
+        };
+        for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "rows"], &["status"]] {
+            git(args);
+        }
+        self.told("`git status` there", least(|| git(&["status"])));
+    }
+}
+
+fn measure_rows(count: usize, judge: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    write_rows(folder, count, None);
-    write_verdicts(folder, count);
-    let run = |args: &[&str]| measure(evalrs(&["run", "suite.yaml", "--quiet"]).args(args), folder);
-    let whole = || {
-        let _ = std::fs::remove_dir_all(folder.join(".evalrs/index"));
-        run(&[])
-    };
-
-    write_suite(folder, None);
-    let alone = least(|| measure(&mut plain(false), folder));
-    told("no judge", count, least(whole), Some(alone));
-
-    write_suite(folder, Some(if count <= 1_000 { slow } else { fast }));
-    let judged = least(|| measure(&mut plain(true), folder));
-    let latency = if count <= 1_000 { "first, 50 ms a judgment" } else { "first, judge at once" };
-    told(latency, count, run(&[]), None);
-    told("nothing changed, all read", count, least(whole), Some(judged));
-    // The first one leaves digests.
-    run(&["--verify"]);
-    told("nothing changed, --verify", count, least(|| run(&["--verify"])), None);
-    told("nothing changed", count, least(|| run(&[])), None);
-    let plan = || measure(&mut evalrs(&["plan", "suite.yaml"]), folder);
-    told("plan", count, least(plan), None);
-    write_rows(folder, count, Some(count / 2));
-    told("one row edited", count, run(&[]), None);
-    let id = format!("sample-{:06}", count / 3);
-    let explain = || measure(&mut evalrs(&["explain", "suite.yaml", &id]), folder);
-    told("explain of a sample", count, least(explain), None);
+    let rows = Rows { folder: folder.path(), count, judge };
+    write_rows(rows.folder, count, None);
+    write_verdicts(rows.folder, count);
+    rows.without_judge();
+    rows.first_and_unchanged();
+    rows.edits();
+    rows.inspections();
+    rows.fresh_clone();
+    rows.git_status();
 }
 
 fn main() {
@@ -282,6 +295,6 @@ fn main() {
     let sizes: Vec<usize> = args.iter().filter_map(|arg| arg.parse().ok()).collect();
     let [slow, fast] = [Duration::from_millis(50), Duration::ZERO].map(serve);
     for count in if sizes.is_empty() { vec![1_000, 10_000, 100_000] } else { sizes } {
-        measure_rows(count, &slow, &fast);
+        measure_rows(count, if count <= 1_000 { &slow } else { &fast });
     }
 }
