@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::child_memory::peak_memory;
+use super::child_memory::{peak_memory, run_watched};
 
 /// How often a figure is measured; the least counts.
 const ROUNDS: usize = 3;
@@ -38,17 +38,8 @@ pub(crate) fn measure(command: &mut Command, folder: &Path) -> Measured {
     let bytes = bytes_in(folder);
     let cpu = cpu_of_children();
     let start = Instant::now();
-    let mut child = command.spawn().unwrap();
-    let mut peak = 0.0_f64;
-    let status = loop {
-        peak = peak.max(peak_memory(&child));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let peak = run_watched(command);
     let wall = start.elapsed().as_secs_f64();
-    assert!(status.success(), "{command:?}");
     let written = bytes_in(folder) - bytes;
     Measured { cpu: cpu_of_children() - cpu, wall, peak, written }
 }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use self::child_memory::peak_memory;
+use self::child_memory::run_watched;
 use self::loopback::runtime;
 
 mod child_memory;
@@ -92,16 +92,7 @@ fn seconds(command: &mut Command) -> f64 {
 /// Seconds that a command takes, and the most memory that it had, as far as can be seen from outside.
 fn seconds_and_peak(command: &mut Command) -> [f64; 2] {
     let start = Instant::now();
-    let mut child = command.spawn().unwrap();
-    let mut peak = 0.0_f64;
-    let status = loop {
-        peak = peak.max(peak_memory(&child));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    assert!(status.success(), "{command:?}");
+    let peak = run_watched(command);
     [start.elapsed().as_secs_f64(), peak]
 }
 
