@@ -86,6 +86,18 @@ def test_bodies_that_are_none(client):
     checked(client.post("/api/grade", data=b'"' + b"x" * (3 << 20), headers={"content-type": "application/json"}), 413)
 
 
+def test_a_refusal_keeps_the_connection(url):
+    place = urlsplit(url)
+    foreign = "origin: http://evil.example\r\n"
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        for more, status in [("", b"400"), (foreign, b"403"), ("", b"400"), (foreign, b"403")]:
+            head = f"POST /api/grade HTTP/1.1\r\nhost: {place.netloc}\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n{more}\r\n"
+            connection.sendall(head.encode())
+            # The body comes in a packet of its own, when the server may have answered already.
+            connection.sendall(b"[]")
+            assert connection.recv(65536).split()[1] == status
+
+
 def test_others_are_refused(client):
     for host in ["evil.example", "127.0.0.1", "127.0.0.1:1", "", "localhost.evil.example", "[::1"]:
         checked(client.get("/api/runs", headers={"host": host}), 400, 403)

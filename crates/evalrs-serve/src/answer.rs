@@ -1,7 +1,6 @@
 //! The form of every answer of the API: `success`, `data` and `error`.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -11,9 +10,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
-
-/// How long the body of a request may take.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// An answer that was found.
 #[derive(Debug, Serialize, ToSchema)]
@@ -174,17 +170,14 @@ fn reason(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
+/// A body that is JSON. The middleware has read it whole.
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let read = axum::Json::<T>::from_request(request, state);
-        let Ok(read) = tokio::time::timeout(BODY_PATIENCE, read).await else {
-            return Err(ApiError::bad_request("the body did not come in time"));
-        };
-        match read {
+        match axum::Json::<T>::from_request(request, state).await {
             Ok(axum::Json(body)) => Ok(Self(body)),
             Err(JsonRejection::JsonDataError(error)) => Err(ApiError::unprocessable(format!(
                 "the body is not as it should be: {}",
@@ -193,9 +186,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
             Err(JsonRejection::MissingJsonContentType(_)) => Err(ApiError::bad_request(
                 "the body must be JSON, with `Content-Type: application/json`",
             )),
-            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                Err(ApiError::too_large())
-            }
             Err(rejection) => {
                 Err(ApiError::bad_request(format!("the body is not JSON: {}", reason(&rejection))))
             }

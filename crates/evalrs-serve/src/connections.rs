@@ -169,11 +169,14 @@ mod tests {
     use tokio::sync::watch;
 
     use super::super::answer::JsonBody;
+    use super::super::bodies::with_whole_body;
     use super::{MOST_CONNECTIONS, accept};
 
     /// What a server says to somebody who says `said` and nothing more, on a clock that runs ahead.
     async fn told(said: &str) -> String {
-        let app = Router::new().route("/", post(async |_: JsonBody<Value>| "ok"));
+        let app = Router::new()
+            .route("/", post(async |_: JsonBody<Value>| "ok"))
+            .layer(axum::middleware::from_fn(with_whole_body));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         client.write_all(said.as_bytes()).await.unwrap();

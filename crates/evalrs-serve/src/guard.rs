@@ -16,9 +16,8 @@ use base64::prelude::BASE64_STANDARD;
 use subtle::ConstantTimeEq;
 
 use super::answer::ApiError;
+use super::bodies::{MOST_BODY, refused};
 
-/// The largest body of a request, in bytes.
-pub(super) const MOST_BODY: usize = 2 << 20;
 /// Where the server only says that it answers, to anybody.
 pub(super) const HEALTH: &str = "/healthz";
 
@@ -121,7 +120,7 @@ pub(super) async fn guard(
                 let ask = HeaderValue::from_static("Basic realm=\"evalrs\", charset=\"UTF-8\"");
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, ask);
             }
-            response
+            refused(response, request.into_body()).await
         }
     };
     let headers = response.headers_mut();

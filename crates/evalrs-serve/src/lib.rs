@@ -25,6 +25,7 @@ mod label_file;
 pub mod report_page;
 pub mod view;
 mod connections;
+mod bodies;
 mod guard;
 mod job;
 mod served;
@@ -52,7 +53,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -62,6 +63,7 @@ use utoipa_axum::routes;
 
 use crate::args::ServeArgs;
 use answer::ApiError;
+use bodies::with_whole_body;
 use connections::MOST_CONNECTIONS;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_graph::inputs::Overrides;
@@ -71,7 +73,7 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::new_session;
 use evalrs_use_cases::signals::interrupted;
 use evalrs_use_cases::suites::suite_files;
-use guard::{HEALTH, MOST_BODY, RequestGuard, guard};
+use guard::{HEALTH, RequestGuard, guard};
 use queries::{KnownQueries, only_known_query};
 use served::{ServedSuite, ServedWorkspace};
 
@@ -230,7 +232,7 @@ fn router(served: Arc<ServedWorkspace>, who: RequestGuard) -> Router {
         .fallback(page::page)
         .method_not_allowed_fallback(async || ApiError::method_not_allowed().into_response())
         .layer(axum::middleware::from_fn_with_state(queries, only_known_query))
-        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .layer(axum::middleware::from_fn(with_whole_body))
         .layer(axum::middleware::from_fn_with_state(Arc::new(who), guard))
         .with_state(served)
 }
