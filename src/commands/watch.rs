@@ -399,7 +399,7 @@ impl<'a> Keeper<'a> {
         surroundings: &SuiteContext,
         ended: EndedSession,
     ) -> std::io::Result<()> {
-        let warning = note_used(session, surroundings, self.system);
+        let noted = note_used(session, surroundings, self.system);
         let (written, usage) = with_report(session, |report| {
             let kept = write_or_share_report(session, report, &self.home, &self.id, self.system);
             (kept, report.summary.all_usage)
@@ -421,7 +421,7 @@ impl<'a> Keeper<'a> {
             spent: ended.spent,
             saved: ended.saved,
             usage,
-            warnings: warning.into_iter().collect(),
+            warnings: noted.warning().into_iter().collect(),
             results: written.origin,
             results_digest: Some(written.digest),
             ..RunFacts::default()

@@ -14,20 +14,19 @@ use super::calibration::{add_calibration, read_calibration, say_uncalibrated};
 use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
 use super::header::header;
-use super::holdout;
 use super::known_chunks::{KnownDataset, KnownRun};
 use super::open::{check_refreshed, overrides, refresh, refresh_target, session_with_known};
 use super::records::record;
 use super::remembered::CopiedStream;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
-use super::run_end::{facts_of, status_of, warn};
+use super::run_end::{facts_of, status_of, sum_up, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::unchanged::{PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
-use super::usage::{note_used, pack_store};
+use super::usage::pack_store;
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use crate::progress::bar::RunBar;
@@ -263,10 +262,8 @@ fn run_one(
     if args.only_targets {
         return only_targets(&settled, console);
     }
-    settled.warnings.extend(note_used(session, surroundings, console.system));
+    let mut summary = sum_up(session, surroundings, console.system, &mut settled.warnings);
     let session = &*session;
-    let mut summary =
-        holdout::summary(session, surroundings, console.system, &mut settled.warnings);
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
     let found = status_of(&settled, &summary);
@@ -295,7 +292,9 @@ fn run_one(
     let before = RunBefore { against: against.as_ref(), last: last.as_ref() };
     let recorded = write_record(args, &ended, before, &questions, console.system);
     let is_quiet = warn_of_all(&settled, recorded.as_ref().ok(), console)?;
-    add_to_history(args, &ended, &questions, recorded.is_ok(), console)?;
+    if recorded.is_ok() {
+        update_records(args, &ended, &questions, console)?;
+    }
     // What is not stored is known to nobody else.
     if let Some((known, seen)) = known.zip(store_seen).filter(|_| settled.is_stored()) {
         let run = recorded.as_ref().ok().and_then(|kept| KnownRun::of(&facts.id, kept));
@@ -312,7 +311,6 @@ fn run_one(
         notes.print(args, &facts, &run, console)?;
         notes.print_plans(&settled, session, console)?;
     }
-    remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
@@ -404,20 +402,21 @@ fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String
     run_id_after(started, last.as_deref())
 }
 
-/// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
-fn add_to_history(
+/// Adds the run to the history of its suite, and removes the records beyond those that are kept. It is none the worse for a
+/// history that cannot be written.
+fn update_records(
     args: &EvaluateArgs,
     ended: &HistoryEntry<'_, '_>,
     questions: &Questions,
-    has_record: bool,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    if args.frozen || args.no_record || !has_record {
-        return Ok(());
+    if !args.frozen && !args.no_record {
+        remember(ended, questions, console.system).or_else(|error| {
+            writeln!(console.err, "warning: cannot add the run to its history: {error}")
+        })?;
     }
-    remember(ended, questions, console.system).or_else(|error| {
-        writeln!(console.err, "warning: cannot add the run to its history: {error}")
-    })
+    // Before the states of files are noted: a file that two records share has another one once one of them is gone.
+    remove_old_records(ended.session, ended.surroundings, console)
 }
 
 /// The limits of a suite, within the rest of those of the command.

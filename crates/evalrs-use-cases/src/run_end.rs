@@ -2,14 +2,19 @@
 
 use std::io::Write;
 
+use super::context::SuiteContext;
+use super::holdout;
+use super::usage::note_used;
 use crate::error::ExitStatus;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::resolve::settle::Settlement;
+use evalrs_engine::session::Session;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::ActionTally;
 use evalrs_store::record::RunFacts;
+use evalrs_system::System;
 
 /// Those of the graders and of the target.
 pub(super) fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
@@ -92,4 +97,18 @@ pub(super) fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result
         writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
     }
     Ok(())
+}
+
+/// The summary of a settled session, while it is noted what the session used.
+pub(super) fn sum_up(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    warnings: &mut Vec<String>,
+) -> Summary {
+    let noted = note_used(session, surroundings, system);
+    let mut of_labels = Vec::new();
+    let summary = holdout::summary(session, surroundings, system, &mut of_labels);
+    warnings.extend(noted.warning().into_iter().chain(of_labels));
+    summary
 }

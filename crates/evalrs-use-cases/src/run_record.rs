@@ -138,6 +138,7 @@ struct ResultsToWrite<'a, 'r> {
 }
 
 impl ResultsToWrite<'_, '_> {
+    #[tracing::instrument(level = "debug", name = "write_results", skip_all, fields(copied = self.splicing.map_or(0, ResultsSplice::copied)))]
     fn write(&self, home: &str, id: &str, system: &dyn System) -> std::io::Result<KeptResults> {
         let Self { session, report, splicing } = *self;
         let made_of = session.results_digest(env!("EVALRS_BUILD"));

@@ -71,6 +71,11 @@ impl<'a> ResultsSplice<'a> {
         is_any_known.then_some(Self { session, last, chunks })
     }
 
+    /// How many chunks have the results of the last run.
+    pub(super) fn copied(&self) -> usize {
+        self.chunks.iter().filter(|chunk| chunk.same().is_some()).count()
+    }
+
     /// The parts in the order of the results.
     pub(super) fn parts(&self) -> Box<dyn Iterator<Item = SplicedPart<'_>> + '_> {
         let Session { db, root, .. } = self.session;

@@ -1,6 +1,9 @@
 //! What a run leaves of the store for others: a note of what it used, so that `cache gc` keeps it, and few segments.
 
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use super::context::SuiteContext;
 use evalrs_engine::session::Session;
@@ -10,25 +13,49 @@ use evalrs_model::key::ActionKey;
 use evalrs_store as store;
 use evalrs_system::System;
 
-/// Notes the outcomes that a settled session rests on, so that `cache gc` knows what is in use; says why if it cannot.
+/// A note of use that is written beside other work.
+#[derive(Debug)]
+pub struct UseNote(Option<JoinHandle<Option<String>>>);
+
+impl UseNote {
+    /// Waits until it is written; says why if it cannot be.
+    pub fn warning(self) -> Option<String> {
+        self.0?.join().unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+/// Notes the outcomes that a settled session rests on, so that `cache gc` knows what is in use.
 pub fn note_used(
     session: &mut Session,
     surroundings: &SuiteContext,
     system: &dyn System,
-) -> Option<String> {
-    let suite = session.suite()?.name.clone();
-    let mut keys = planned_keys(session, system);
-    let planned = keys.len();
-    keys.retain(|key| session.db.outcomes.is_kept(*key));
-    let is_whole = keys.len() == planned && !is_narrowed(session);
+) -> UseNote {
+    let Some(suite) = session.suite().map(|suite| suite.name.clone()) else { return UseNote(None) };
+    let keys = planned_keys(session, system);
+    let outcomes = Arc::clone(&session.db.outcomes);
     // Without them nobody would know the keys of what programs gave.
-    keys.extend(session.listing_keys());
+    let listing = session.listing_keys();
+    let is_narrowed = is_narrowed(session);
     let path = session.root.suite(&session.db).path(&session.db);
-    let of = &surroundings.in_workspace(path, system);
-    let run = store::RunNote { of, is_whole };
-    let dir = Path::new(&surroundings.cache_dir);
-    let noted = store::note_used(dir, &suite, Some(run), system.now(), &keys);
-    noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
+    let of = surroundings.in_workspace(path, system);
+    let dir = surroundings.cache_dir.clone();
+    let now = system.now();
+    UseNote(Some(std::thread::spawn(move || {
+        let mut keys = sorted(keys);
+        let planned = keys.len();
+        keys.retain(|key| outcomes.is_kept(*key));
+        let is_whole = keys.len() == planned && !is_narrowed;
+        keys.extend(listing);
+        let run = store::RunNote { of: &of, is_whole };
+        let noted = store::note_used(Path::new(&dir), &suite, Some(run), now, &keys);
+        noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
+    })))
+}
+
+fn sorted(mut keys: Vec<ActionKey>) -> Vec<ActionKey> {
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// Packs the segments that earlier runs have left in a store, where there are many; says why if it cannot.
@@ -45,7 +72,7 @@ pub(super) fn is_narrowed(session: &Session) -> bool {
     !is_whole || max_samples.is_some() || trials.is_some()
 }
 
-/// The keys of everything that is planned, sorted. Plans wait for files that rows name until those are read.
+/// The keys of everything that is planned. Plans wait for files that rows name until those are read.
 fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
     loop {
         let db = &session.db;
@@ -53,8 +80,6 @@ fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
         let mut keys: Vec<ActionKey> = Vec::new();
         each_planned_key(db, root, &mut |key| keys.push(key));
         if !session.read_unread(system) {
-            keys.sort_unstable();
-            keys.dedup();
             return keys;
         }
     }

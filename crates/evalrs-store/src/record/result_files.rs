@@ -114,6 +114,13 @@ pub fn results_state(system: &dyn System, folder: &str) -> Option<String> {
     Some(hasher.finalize().to_hex().to_string())
 }
 
+/// Whether the results in `folder` are what they were when their files had the states of this digest: by these, else by their
+/// own digest. A file that another record shares has another state once that record is gone.
+pub fn are_results_same(system: &dyn System, folder: &str, state: &str, digest: &str) -> bool {
+    results_state(system, folder)
+        .is_some_and(|now| now == state || check_results(system, folder, digest) == FileCheck::Same)
+}
+
 /// Whether there is a list, which may be damaged.
 pub(super) fn has_list(system: &dyn System, folder: &str) -> bool {
     system.open(&join(folder, LIST)).is_ok()
