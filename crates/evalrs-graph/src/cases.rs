@@ -111,7 +111,7 @@ pub fn checked(db: &dyn Db, chunk: Chunk) -> CheckedRecords {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return CheckedRecords::default() };
     if let Some(whos) = known_rows::whos(db, chunk) {
-        return CheckedRecords { whos: whos.to_vec(), ..CheckedRecords::default() };
+        return CheckedRecords { whos, ..CheckedRecords::default() };
     }
     CheckedRecords::of(chunk.records(db), spec, row_condition(db, root).as_ref())
 }
@@ -196,7 +196,9 @@ pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
 #[salsa::tracked]
 pub fn selection(db: &dyn Db, root: Root) -> Selection {
     let chunks = root.chunks(db).iter().map(|chunk| checked(db, *chunk));
-    select(chunks.map(|checked| (&checked.whos[..], &checked.left_out[..])), narrowing(db, root))
+    let chunks: Vec<(&[SelectableCase], &[bool])> =
+        chunks.map(|checked| (&checked.whos[..], &checked.left_out[..])).collect();
+    select(&chunks, narrowing(db, root))
 }
 
 #[salsa::tracked]

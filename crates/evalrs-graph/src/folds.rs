@@ -3,6 +3,7 @@
 //! Each is a query, so that an evaluation in which nothing changed aggregates nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Add;
 use std::sync::Arc;
 
 use super::Db;
@@ -212,22 +213,34 @@ pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement>
 #[salsa::tracked]
 pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<GraderUsage> {
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
+    let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
+    let usage = GraderUsage::of(models.zip(judge_usage(db, grader).iter().copied()));
+    (usage.judgments > 0).then_some(usage)
+}
+
+/// The same for each judge of a grader; nothing of other graders.
+#[salsa::tracked]
+fn judge_usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<ModelUsage> {
+    let Method::Judge(judge) = &queries::ready(db, grader).method else { return Vec::new() };
     let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
     each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, judgment| {
-        of_judges[judge.ballot(ballot).judge].add(judgment);
+        of_judges[judge.ballot(ballot).judge].count(judgment);
     });
-    let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
-    let usage = GraderUsage::of(models.zip(of_judges));
-    (usage.judgments > 0).then_some(usage)
+    of_judges
 }
 
 /// What the judgments behind all grades used, each once: graders may share some.
 #[salsa::tracked]
 pub fn usage_of_all(db: &dyn Db, root: Root) -> ModelUsage {
+    let is_judge = |grader: &&Grader<'_>| queries::ready(db, **grader).judge().is_some();
+    let judges: Vec<&Grader<'_>> = graders(db, root).iter().filter(is_judge).collect();
+    if let [one] = judges[..] {
+        return judge_usage(db, *one).iter().copied().fold(ModelUsage::default(), Add::add);
+    }
     let mut seen = KeySet::default();
     let mut all = ModelUsage::default();
-    for grader in graders(db, root) {
-        each_judgment(db, *grader, &mut seen, &mut |_, judgment| all.add(judgment));
+    for grader in judges {
+        each_judgment(db, *grader, &mut seen, &mut |_, judgment| all.count(judgment));
     }
     all
 }

@@ -1,12 +1,14 @@
 //! Which cases are evaluated, and who they are among all: a fold over every chunk's identities.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use evalrs_eval::dataset::row::RowId;
 use evalrs_model::delta::CaseId;
+use evalrs_model::key::DigestMap;
 
 /// Who a case is; ids that come from content already filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,11 +107,9 @@ pub struct Narrowing {
 
 /// Selects over the cases of every chunk, in order; for each, which of them the filter of the dataset leaves out: nothing
 /// without a filter.
-pub(crate) fn select<'a>(
-    chunks: impl Iterator<Item = (&'a [SelectableCase], &'a [bool])>,
-    narrowing: &Narrowing,
-) -> Selection {
-    let mut selecting = SelectionFold::new(narrowing);
+pub(crate) fn select(chunks: &[(&[SelectableCase], &[bool])], narrowing: &Narrowing) -> Selection {
+    let cases = chunks.iter().map(|(whos, _)| whos.len()).sum();
+    let mut selecting = SelectionFold::new(narrowing, cases);
     let mut record = 0;
     let mut places = Vec::new();
     for (whos, left_out) in chunks {
@@ -129,9 +129,9 @@ pub(crate) fn select<'a>(
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
 struct SelectionFold<'a> {
     narrowing: &'a Narrowing,
-    samples: HashMap<u128, SampleState>,
+    samples: DigestMap<SampleState>,
     /// Case → the record it was first seen in, and how often.
-    cases: HashMap<u128, (usize, u32)>,
+    cases: DigestMap<(usize, u32)>,
     models: HashMap<Option<String>, u32>,
     done: Selection,
 }
@@ -147,11 +147,11 @@ enum SampleState {
 }
 
 impl<'a> SelectionFold<'a> {
-    fn new(narrowing: &'a Narrowing) -> Self {
+    fn new(narrowing: &'a Narrowing, cases: usize) -> Self {
         Self {
             narrowing,
-            samples: HashMap::new(),
-            cases: HashMap::new(),
+            samples: DigestMap::with_capacity_and_hasher(cases, BuildHasherDefault::default()),
+            cases: DigestMap::with_capacity_and_hasher(cases, BuildHasherDefault::default()),
             models: HashMap::new(),
             done: Selection::default(),
         }
@@ -283,7 +283,7 @@ mod tests {
     fn run(whos: &[SelectableCase], narrowing: &Narrowing) -> Selection {
         let narrowing = Narrowing { cases_per_record: 1, ..narrowing.clone() };
         let (left, right) = whos.split_at(whos.len() / 2);
-        select([(left, &[][..]), (right, &[][..])].into_iter(), &narrowing)
+        select(&[(left, &[][..]), (right, &[][..])], &narrowing)
     }
 
     fn samples(selection: &Selection) -> Vec<Option<u32>> {
@@ -348,7 +348,7 @@ mod tests {
         let left_out = [true, false, true, true, false];
         let narrowing =
             Narrowing { max_samples: Some(2), cases_per_record: 1, ..Narrowing::default() };
-        let selection = select([(&whos[..], &left_out[..])].into_iter(), &narrowing);
+        let selection = select(&[(&whos[..], &left_out[..])], &narrowing);
         assert_eq!(samples(&selection), [None, Some(0), None, None, Some(1)]);
         assert_eq!((selection.samples, selection.cases, selection.all_samples), (2, 2, 4));
         // Who does not count takes no id from those that do.

@@ -87,10 +87,10 @@ mod tests {
     fn usage_is_told_by_grader_and_model() {
         let quarter = Cost::from_dollars(0.25);
         let mut cheap = ModelUsage::default();
-        cheap.add(reply(10, quarter));
-        cheap.add(JudgmentUsage { is_reply: false, ..reply(5, quarter) });
+        cheap.count(reply(10, quarter));
+        cheap.count(JudgmentUsage { is_reply: false, ..reply(5, quarter) });
         let mut dear = ModelUsage::default();
-        dear.add(reply(100, None));
+        dear.count(reply(100, None));
         let usage =
             GraderUsage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
         assert_eq!((usage.judgments, usage.input_tokens, usage.output_tokens), (3, 130, 5));

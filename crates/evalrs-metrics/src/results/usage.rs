@@ -1,5 +1,7 @@
 //! What judgments used, by grader and judge model.
 
+use std::ops::Add;
+
 use serde::{Deserialize, Serialize};
 
 use evalrs_base::ordered_map::OrderedMap;
@@ -32,16 +34,7 @@ impl GraderUsage {
             judgments += usage.judgments;
             all = all + usage.used();
             match by_model.iter_mut().find(|(known, _)| known == model) {
-                Some((_, known)) => {
-                    let used = known.used() + usage.used();
-                    *known = ModelUsage {
-                        judgments: known.judgments + usage.judgments,
-                        input_tokens: used.input,
-                        output_tokens: used.output,
-                        cost: used.cost,
-                        unpriced: known.unpriced + usage.unpriced,
-                    };
-                }
+                Some((_, known)) => *known = *known + usage,
                 None => by_model.push((model.to_owned(), usage)),
             }
         }
@@ -69,8 +62,8 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
-    /// Adds one action. A failure was paid for too, but is no judgment.
-    pub fn add(&mut self, one: JudgmentUsage) {
+    /// Counts one action. A failure was paid for too, but is no judgment.
+    pub fn count(&mut self, one: JudgmentUsage) {
         let JudgmentUsage { is_reply, used, cost } = one;
         self.judgments += u64::from(is_reply);
         self.unpriced += u64::from(is_reply && cost.is_none());
@@ -80,6 +73,21 @@ impl ModelUsage {
 
     fn used(&self) -> Used {
         Used { cost: self.cost, ..Used::of_tokens(self.input_tokens, self.output_tokens) }
+    }
+}
+
+impl Add for ModelUsage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let used = self.used() + other.used();
+        Self {
+            judgments: self.judgments + other.judgments,
+            input_tokens: used.input,
+            output_tokens: used.output,
+            cost: used.cost,
+            unpriced: self.unpriced + other.unpriced,
+        }
     }
 }
 
