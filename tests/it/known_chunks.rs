@@ -124,7 +124,7 @@ fn edit_suite(space: &Space, from: &str, to: &str) {
     space.write("suite.yaml", before.replace(from, to));
 }
 
-const EDITS: [(&str, SpaceEdit); 19] = [
+const EDITS: [(&str, SpaceEdit); 29] = [
     ("a row", |space| edit_rows(space, |rows| rows.replace("\"800 x", "\"800 y"))),
     ("a row that fails now", |space| {
         edit_rows(space, |rows| rows.replace("\"17 ", "\"17 much too long for this "));
@@ -147,6 +147,39 @@ const EDITS: [(&str, SpaceEdit); 19] = [
     }),
     ("the same row before it", |space| {
         edit_rows(space, |rows| row(1_500).replace("\"id\": \"s1500\", ", "") + &rows);
+    }),
+    ("blank lines", |space| {
+        edit_rows(space, |rows| rows.replace("{\"id\": \"s700\"", "\n \t\n{\"id\": \"s700\""));
+    }),
+    ("a row behind blank lines", |space| {
+        edit_rows(space, |rows| rows.replace("\"1100 ", "\"1100 z"));
+    }),
+    ("line breaks of Windows", |space| {
+        edit_rows(space, |rows| {
+            let (front, back) = rows.split_at(rows.find("{\"id\": \"s720\"").unwrap());
+            front.to_owned() + &back.replacen('\n', "\r\n", 40)
+        });
+    }),
+    ("a mark before the first row", |space| edit_rows(space, |rows| format!("\u{feff}{rows}"))),
+    ("a row behind the mark", |space| {
+        edit_rows(space, |rows| rows.replace("\"1101 ", "\"1101 z"));
+    }),
+    ("a number that JSON does not have", |space| {
+        edit_rows(space, |rows| {
+            rows + "{\"id\": \"n\", \"x\": NaN, \"input\": \"q\", \"output\": \"7\"}\n"
+        });
+    }),
+    ("a row beside that number", |space| {
+        edit_rows(space, |rows| rows.replace("\"1102 ", "\"1102 z"));
+    }),
+    ("a row that is none, and an id twice", |space| {
+        edit_rows(space, |rows| format!("{rows}{{\n{}", row(9)));
+    }),
+    ("an id twice", |space| edit_rows(space, |rows| rows.replace("{\n", ""))),
+    ("no line break at the end", |space| {
+        edit_rows(space, |rows| {
+            rows.trim_end().strip_suffix(row(9).trim_end()).unwrap().trim_end().to_owned()
+        });
     }),
     ("the gate", |space| edit_suite(space, "value: 0.1", "value: 0.9")),
     ("a threshold", |space| {
@@ -255,6 +288,25 @@ fn what_is_known_may_be_damaged_and_is_named_nowhere() {
         edit_rows(&space, |rows| rows + &row(ROWS + what.len()));
         compare(&space, &judge, what, &[]);
     }
+    for what in ["a pack that is cut", "a pack that is flipped", "a pack that is gone"] {
+        let largest =
+            packs(&space).into_iter().max_by_key(|path| fs::metadata(path).unwrap().len());
+        let path = largest.unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        match what {
+            "a pack that is cut" => bytes.truncate(bytes.len() / 2),
+            _ => bytes.iter_mut().for_each(|byte| *byte ^= 1),
+        }
+        fs::write(&path, &bytes).unwrap();
+        if what == "a pack that is gone" {
+            fs::remove_file(&path).unwrap();
+        }
+        edit_rows(&space, |rows| rows + &row(ROWS + what.len()));
+        compare(&space, &judge, what, &[]);
+        // What was damaged is found again, and kept.
+        edit_rows(&space, |rows| rows + &row(ROWS + 100 + what.len()));
+        assert!(copied(&space, &judge) > 20, "{what}");
+    }
     // Whoever writes to the last results writes to no others.
     let results = space.latest().join("results.jsonl");
     let text = fs::read_to_string(&results).unwrap();
@@ -262,6 +314,44 @@ fn what_is_known_may_be_damaged_and_is_named_nowhere() {
     fs::write(&results, text.replace("\"score\":1.0", "\"score\":0.0")).unwrap();
     edit_rows(&space, |rows| rows.replace("\"800 x", "\"800 z"));
     compare(&space, &judge, "edited results", &[]);
+}
+
+/// The packs of what is known of the suite.
+fn packs(space: &Space) -> Vec<PathBuf> {
+    let name = space.names(".evalrs/index").into_iter().find(|name| name.contains(".packs"));
+    let folder = space.path(&format!(".evalrs/index/{}", name.unwrap()));
+    let folders = fs::read_dir(folder).unwrap().map(|folder| folder.unwrap().path());
+    let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap());
+    files.map(|file| file.unwrap().path()).collect()
+}
+
+/// How many chunks of results a run copies from the last one.
+fn copied(space: &Space, judge: &Judge) -> usize {
+    let mut command = space.command(&["run", "suite.yaml"]);
+    command.env("OPENAI_BASE_URL", judge.url()).env("EVALRS_LOG", "debug");
+    let ran = Ran(command.output().unwrap());
+    assert_eq!(ran.code(), 0);
+    let log = ran.stderr();
+    let (_, after) = log.split_once("write_results{copied=").expect("results are written");
+    after.split('}').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn results_are_copied_however_few_records_are_kept() {
+    let judge = Judge::by_length();
+    // Records share files, so the last one's have another state once one of them is gone.
+    let space = large_space(&judge);
+    space.write("evalrs.toml", "[run]\nkeep_runs = 2\n");
+    for edit in 0..4 {
+        edit_rows(&space, |rows| rows + &large_row(LARGE + edit));
+        assert!(copied(&space, &judge) > 10, "{edit}");
+    }
+    // One that somebody removes.
+    let runs = space.names(".evalrs/runs");
+    let first = runs.iter().min().unwrap();
+    fs::remove_dir_all(space.path(&format!(".evalrs/runs/{first}"))).unwrap();
+    edit_rows(&space, |rows| rows + &large_row(LARGE + 4));
+    assert!(copied(&space, &judge) > 10);
 }
 
 const LARGE_SUITE: &str = "\

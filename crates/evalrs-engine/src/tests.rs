@@ -30,6 +30,8 @@ use evalrs_exec::{ActionFuture, Executor, Launch};
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Overrides;
+use evalrs_graph::known::{KnownChunk, KnownChunks};
+use evalrs_graph::known_chunks::CollectedChunk;
 use evalrs_graph::{Database, results};
 use evalrs_metrics::results::{ResultLine, Summary};
 use evalrs_model::key::KeySet;
@@ -92,6 +94,14 @@ struct Evaluation {
     session: Session,
     plans: SettledPlans,
     store: Arc<dyn OutcomeStore>,
+}
+
+/// What another process reads of what one has found.
+fn read_known(found: Vec<CollectedChunk>) -> KnownChunks {
+    let read = found
+        .into_iter()
+        .filter_map(|chunk| Some((chunk.hash, KnownChunk::read(chunk.bytes, chunk.results)?)));
+    read.collect()
 }
 
 impl Evaluation {
@@ -185,7 +195,7 @@ impl Evaluation {
     fn again_knowing(self) -> Self {
         let known = self.session.known_chunks(&[], ResultPlaces::Unknown);
         let db = Database::recording();
-        db.set_known(known.into_iter().collect());
+        db.set_known(read_known(known));
         let mut again = Self { session: session_in(db), plans: SettledPlans::default(), ..self };
         again.load();
         again

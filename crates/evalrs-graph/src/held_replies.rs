@@ -3,7 +3,7 @@
 use super::Database;
 use super::graders::graders;
 use super::inputs::Chunk;
-use super::known::{KnownGrades, KnownReply};
+use super::known::KnownGrades;
 use super::known_grades::grades_then;
 use evalrs_model::key::ActionKey;
 
@@ -17,8 +17,7 @@ impl<'a> HeldReplies<'a> {
     pub(crate) fn of(db: &'a Database, chunk: Chunk) -> Self {
         let graders = graders(db, chunk.root(db)).iter();
         let known = graders.filter_map(|grader| grades_then(db, chunk, *grader));
-        let actions = known.flat_map(KnownGrades::actions);
-        Self { db, keys: db.outcomes.bring_back(actions.map(KnownReply::key)) }
+        Self { db, keys: db.outcomes.bring_back(known.flat_map(KnownGrades::keys)) }
     }
 
     pub(crate) fn db(&self) -> &'a Database {

@@ -5,26 +5,27 @@
 //! What a grader has found rests on outcomes too. So it counts only while the outcomes are those that it was made of.
 //!
 //! Whoever finds nothing here reads the rows: that gives the same. `known_rows` and `known_grades` tell whether it counts,
-//! `known_chunks` makes it, of plain chunks alone.
+//! `known_chunks` makes it, of plain chunks alone. It is read where it stands, in the bytes of a file (`known_bytes`): to make
+//! values of the judgments of 100,000 rows takes longer than to read them.
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::outcomes::ArchivedReply;
+use super::known_bytes::{ACTION, ChunkParts, DIGEST, KnownReply, KnownScore, SCORE};
 use super::selection::SelectableCase;
-use evalrs_base::price::{Cost, Price, Prices};
+use evalrs_base::price::{Price, Prices};
 use evalrs_base::threshold::reaches;
 use evalrs_metrics::results::usage::JudgmentUsage;
 use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{ServiceTier, Usage};
 
 /// Chunks by the digest of their rows.
 pub type KnownChunks = HashMap<u128, KnownChunk>;
 
 /// What is known of one chunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct KnownChunk {
     /// Of its cases.
     pub rows: KnownRows,
@@ -32,6 +33,32 @@ pub struct KnownChunk {
     pub grades: Vec<KnownGrades>,
     /// Where its results stand in those of the last run.
     pub results: Option<KnownResults>,
+    /// What the rest was read from, but for the place of its results.
+    pub(crate) bytes: Bytes,
+}
+
+impl KnownChunk {
+    /// Reads what is known of a chunk; none if the bytes are of another form.
+    pub fn read(bytes: Bytes, results: Option<KnownResults>) -> Option<Self> {
+        let ChunkParts { scope, needs, unlabelled, cases, whos, questions, grades } =
+            ChunkParts::of(&bytes)?;
+        let part = |part: &[u8]| bytes.slice_ref(part);
+        let rows = KnownRows {
+            scope,
+            needs,
+            unlabelled,
+            cases,
+            whos: part(whos),
+            questions: part(questions),
+        };
+        let grades = grades.into_iter().map(|grades| KnownGrades {
+            scope: grades.scope,
+            models: grades.models,
+            scores: part(grades.scores),
+            actions: part(grades.actions),
+        });
+        Some(Self { rows, grades: grades.collect(), results, bytes })
+    }
 }
 
 /// Where the results of a chunk stand in the results of a run.
@@ -48,93 +75,51 @@ pub struct KnownResults {
 }
 
 /// What is known of the cases of a chunk. Nothing is wrong with its rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownRows {
     pub(crate) scope: u128,
     /// What graders need of rows, by the scope of that: all of them have it.
     pub(crate) needs: Option<u128>,
-    /// Who they are.
-    pub(crate) whos: Vec<SelectableCase>,
-    /// The digest of what each asks, for the history.
-    pub(crate) questions: Vec<[u8; 32]>,
+    /// That no row has a label, by the scope of that.
+    pub(crate) unlabelled: Option<u128>,
+    /// How many cases there are.
+    pub(crate) cases: usize,
+    whos: Bytes,
+    questions: Bytes,
+}
+
+impl KnownRows {
+    /// Who the cases are; none if the bytes are of another form.
+    pub(crate) fn whos(&self) -> Option<Vec<SelectableCase>> {
+        let whos: Vec<SelectableCase> = postcard::from_bytes(&self.whos).ok()?;
+        (whos.len() == self.cases).then_some(whos)
+    }
+
+    /// The digest of what each case asks, for the history; nothing where nobody knows them.
+    pub(crate) fn questions(&self) -> &[[u8; DIGEST]] {
+        self.questions.as_chunks().0
+    }
 }
 
 /// The grades of a chunk by one grader.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownGrades {
     pub(crate) scope: u128,
-    pub(crate) scores: Vec<KnownScore>,
     /// The models that replied.
     pub(crate) models: Vec<String>,
-    pub(crate) actions: Vec<KnownReply>,
-}
-
-/// A score before the threshold decides.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct KnownScore {
-    pub score: f64,
-    /// Whether it passes, where the grader says so itself.
-    pub pass: Option<bool>,
-    /// Whether the grader has something to say of the case.
-    pub applies: bool,
-    /// Whether it may say that there was nothing to grade.
-    pub of_nothing: bool,
-}
-
-/// An action that a grade rests on, and what came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KnownReply {
-    pub(crate) key: [u8; 32],
-    pub(crate) reply: ArchivedReply,
-    pub(crate) usage: Option<KnownUsage>,
-    /// The place of the model that replied, among those of the grades.
-    pub(crate) model: Option<u16>,
-}
-
-/// The same as [`Usage`], with all fields: its own form leaves some out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct KnownUsage {
-    tokens: [u64; 4],
-    cost: Option<u64>,
-    told: bool,
-    tier: Option<ServiceTier>,
-}
-
-impl KnownUsage {
-    pub(crate) fn of(usage: Usage) -> Self {
-        let Usage { input, output, cache_read, cache_write, cost, told, tier } = usage;
-        let tokens = [input, output, cache_read, cache_write];
-        Self { tokens, cost: cost.map(Cost::nanos), told, tier }
-    }
-
-    fn usage(self) -> Usage {
-        let Self { tokens: [input, output, cache_read, cache_write], cost, told, tier } = self;
-        let cost = cost.map(Cost::from_nanos);
-        Usage { input, output, cache_read, cache_write, cost, told, tier }
-    }
-}
-
-impl KnownReply {
-    /// Its key.
-    pub fn key(&self) -> ActionKey {
-        ActionKey(self.key)
-    }
-
-    /// The digests of its reply.
-    pub fn reply(&self) -> ArchivedReply {
-        self.reply
-    }
-
-    /// What it used, if that is known.
-    pub fn usage(&self) -> Option<Usage> {
-        self.usage.map(KnownUsage::usage)
-    }
+    pub(crate) scores: Bytes,
+    pub(crate) actions: Bytes,
 }
 
 impl KnownGrades {
     /// What they rest on, in the order of the cases.
-    pub fn actions(&self) -> &[KnownReply] {
-        &self.actions
+    pub fn actions(&self) -> impl ExactSizeIterator<Item = KnownReply> + '_ {
+        self.actions.as_chunks::<ACTION>().0.iter().map(KnownReply::read)
+    }
+
+    /// The keys of what they rest on.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = ActionKey> + '_ {
+        self.actions.as_chunks::<ACTION>().0.iter().map(KnownReply::read_key)
     }
 
     /// What each of them used, asked of the model `asked`.
@@ -146,7 +131,7 @@ impl KnownGrades {
         let unnamed = prices.of_either(asked, None);
         let models = self.models.iter().map(|model| prices.of_either(asked, Some(model)));
         let models: Vec<Option<Price>> = models.collect();
-        self.actions.iter().map(move |action| {
+        self.actions().map(move |action| {
             let usage = action.usage();
             let answered = action.model.map(usize::from);
             let price = answered.map_or(unnamed, |at| models.get(at).copied().flatten());
@@ -157,7 +142,7 @@ impl KnownGrades {
     }
 
     pub(crate) fn cells(&self, threshold: f64) -> impl Iterator<Item = Cell> {
-        self.scores.iter().map(move |known| {
+        self.scores.as_chunks::<SCORE>().0.iter().map(KnownScore::read).map(move |known| {
             let passes = || known.pass.unwrap_or_else(|| reaches(known.score, threshold));
             let state = if known.applies {
                 CellState::of_verdict(passes())
@@ -170,6 +155,7 @@ impl KnownGrades {
 
     /// Whether a grade may say that there was nothing to grade.
     pub(crate) fn may_be_of_nothing(&self, case: usize) -> bool {
-        self.scores.get(case).is_none_or(|known| known.of_nothing)
+        let scores = self.scores.as_chunks::<SCORE>().0;
+        scores.get(case).is_none_or(|score| KnownScore::read(score).of_nothing)
     }
 }

@@ -50,7 +50,8 @@ pub(crate) fn is_alone(db: &dyn Db, chunk: Chunk) -> bool {
 pub fn questions(db: &dyn Db, chunk: Chunk) -> Option<&[[u8; 32]]> {
     let known = rows(db, chunk)?;
     let is_whole = is_alone(db, chunk) && mask(db, chunk).iter().all(|is_in| *is_in);
-    (is_whole && known.questions.len() == known.whos.len()).then_some(&known.questions)
+    let questions = known.questions();
+    (is_whole && questions.len() == known.cases).then_some(questions)
 }
 
 /// The scope of results before thresholds decide. None where that of a grader is none.

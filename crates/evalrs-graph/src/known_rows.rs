@@ -41,8 +41,8 @@ pub(crate) fn rows(db: &dyn Db, chunk: Chunk) -> Option<&KnownRows> {
 }
 
 /// Who the cases of a chunk are, if nothing is wrong with its rows.
-pub(crate) fn whos(db: &dyn Db, chunk: Chunk) -> Option<&[SelectableCase]> {
-    rows(db, chunk).map(|known| &known.whos[..])
+pub(crate) fn whos(db: &dyn Db, chunk: Chunk) -> Option<Vec<SelectableCase>> {
+    rows(db, chunk)?.whos()
 }
 
 /// Whether the rows of a chunk are known to have all that graders need.

@@ -33,6 +33,7 @@ pub mod graders;
 mod held_replies;
 pub mod inputs;
 pub mod known;
+pub mod known_bytes;
 pub mod known_chunks;
 pub mod known_grades;
 mod known_rows;

@@ -163,9 +163,15 @@ impl OutcomeTable {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }
 
-    /// Adds replies of which only the digest is known, and that the archive has; those that are known stay.
-    pub fn add_archived(&self, replies: impl Iterator<Item = (ActionKey, ArchivedReply)>) {
+    /// Adds replies of which only the digest is known, and that the archive has; those that are known stay. There are at most
+    /// `most`.
+    pub fn add_archived(
+        &self,
+        most: usize,
+        replies: impl Iterator<Item = (ActionKey, ArchivedReply)>,
+    ) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.reserve(most);
         for (key, ArchivedReply { text, whole }) in replies {
             known.entry(key).or_insert(KnownOutcome { outcome: None, digest: text, whole });
         }

@@ -35,7 +35,7 @@ pub fn each_planned_key(db: &dyn Db, root: Root, visit: &mut dyn FnMut(ActionKey
     for chunk in root.chunks(db) {
         for grader in graders(db, root) {
             match known_grades::grades(db, *chunk, *grader) {
-                Some(known) => known.actions().iter().for_each(|action| visit(action.key())),
+                Some(known) => known.keys().for_each(&mut *visit),
                 None => plans(db, *chunk, *grader)
                     .iter()
                     .for_each(|planned| planned.each_key(&mut |_, key| visit(key))),

@@ -1,4 +1,5 @@
-//! What a run finds of the chunks of its dataset, kept for the next run of the suite: two files in `.evalrs/index`.
+//! What a run finds of the chunks of its dataset, kept for the next run of the suite in `.evalrs/index`: a header with what it
+//! was found with, and the packs of `known_packs`.
 //!
 //! So a run after an edit of one row reads the rows of one chunk, and one after an edit of one rubric asks nothing of the other
 //! graders. Rows are known by their digest, and settings by theirs. Whether the store still has the same outcomes is told by
@@ -15,6 +16,7 @@ use super::args::{EvaluateArgs, StoreArgs};
 use super::console::Console;
 use super::context::SuiteContext;
 use super::error::Error;
+use super::known_packs::{KnownPacks, KnownTable};
 use super::open::session_with_known;
 use super::remembered::{index_file, is_ci, read_signed, signed, store_states};
 use super::run_record::KeptRun;
@@ -23,29 +25,29 @@ use super::usage::is_narrowed;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_engine::session::known::ResultPlaces;
+use evalrs_graph::Db;
 use evalrs_graph::inputs::Overrides;
-use evalrs_graph::known::KnownChunk;
 use evalrs_model::key::KeySet;
 use evalrs_store::record;
 use evalrs_store::record::parts::ResultsPart;
-use evalrs_store::record::result_files::results_state;
+use evalrs_store::record::result_files::{are_results_same, results_state};
 use evalrs_store::{keys_of_segment, process_mark};
 use evalrs_system::traced::settled_state;
 use evalrs_system::{FileState, System};
 
 /// The version of the files.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// A smaller dataset is read again: that takes no longer.
 const FEWEST_CHUNKS: usize = 16;
 
-/// What the chunks were found with: the smaller of the two files.
+/// What the chunks were found with.
 #[derive(Debug, Serialize, Deserialize)]
 struct KnownHeader {
     format: u32,
     /// What they were found by: another build may find something else.
     build: String,
-    /// The digest of the other file.
+    /// The digest of the table of chunks.
     chunks: String,
     store: StoreThen,
     /// The results in which those of the chunks stand.
@@ -88,11 +90,12 @@ struct StoreThen {
 
 /// What earlier runs of a suite found, and where that is kept.
 pub(super) struct KnownDataset<'a> {
-    /// The paths of the files.
+    /// The path of the header.
     header: String,
-    chunks: String,
-    /// What the first says when it is first read.
+    packs: KnownPacks<'a>,
+    /// What the header and the table say when they are first read.
     read: OnceCell<Option<KnownHeader>>,
+    table: OnceCell<Option<KnownTable>>,
     /// Whether the store is read whatever the states of its files tell.
     verifies: bool,
     surroundings: &'a SuiteContext,
@@ -118,20 +121,28 @@ impl<'a> KnownDataset<'a> {
     fn at(suite: &str, surroundings: &'a SuiteContext, system: &'a dyn System) -> Self {
         let home = surroundings.records();
         let header = index_file(&home, suite, "chunks.json", system);
-        let chunks = index_file(&home, suite, "chunks", system);
-        let verifies = is_ci(system);
-        Self { header, chunks, read: OnceCell::new(), verifies, surroundings, system }
+        let packs = KnownPacks {
+            table: index_file(&home, suite, "chunks", system),
+            folder: index_file(&home, suite, "packs", system),
+            system,
+        };
+        Self {
+            header,
+            packs,
+            read: OnceCell::new(),
+            table: OnceCell::new(),
+            verifies: is_ci(system),
+            surroundings,
+            system,
+        }
     }
 
     /// Gives a session of which nothing is loaded what is known.
     pub(super) fn bring_in(&self, session: &Session) {
-        let Some(header) = self.header() else { return };
-        let Ok(bytes) = self.system.read(&self.chunks).into_bytes() else { return };
-        if blake3::hash(&bytes).to_hex().as_str() != header.chunks {
-            return;
-        }
-        if let Ok(chunks) = postcard::from_bytes::<Vec<(u128, KnownChunk)>>(&bytes) {
-            session.db.set_known(chunks.into_iter().collect());
+        let Some(table) = self.table() else { return };
+        session.db.set_known(self.packs.chunks(table));
+        if let Some((path, layout)) = &table.layout {
+            session.set_known_layout(path.clone(), layout.clone());
         }
     }
 
@@ -151,7 +162,7 @@ impl<'a> KnownDataset<'a> {
     pub(super) fn last_results(&self) -> Option<EarlierResults> {
         let NotedResults { run, digest, bytes, state } = self.header()?.results.clone()?;
         let folder = self.folder_of(&run);
-        let is_same = results_state(self.system, &folder)? == state;
+        let is_same = are_results_same(self.system, &folder, &state, &digest);
         is_same.then_some(EarlierResults { run, folder, digest, bytes })
     }
 
@@ -195,21 +206,23 @@ impl<'a> KnownDataset<'a> {
             _ => ResultPlaces::Unknown,
         };
         let known = session.known_chunks(questions, places);
-        let Ok(bytes) = postcard::to_allocvec(&known) else { return };
+        // It is only a matter of time if they cannot be written. The header names the table, so it comes last.
+        let was_read = |hash| session.db.known_chunk(hash).is_some();
+        let written = self.packs.write(self.table(), &was_read, &known, session.dataset_layout());
+        let Some(chunks) = written else { return };
         let header = KnownHeader {
             format: FORMAT,
             build: env!("EVALRS_BUILD").to_owned(),
-            chunks: blake3::hash(&bytes).to_hex().to_string(),
+            chunks,
             store: self.with_own(seen.0),
             results: noted.map(|(noted, _)| noted),
         };
-        // It is only a matter of time if they cannot be written. The header names the chunks, so it comes last.
-        let is_there = self.header().is_some_and(|held| held.chunks == header.chunks);
-        let written =
-            is_there || self.system.write(&self.chunks, &mut |file| file.write_all(&bytes)).is_ok();
-        if written {
-            write_header(&self.header, &header, self.system);
-        }
+        write_header(&self.header, &header, self.system);
+    }
+
+    fn table(&self) -> Option<&KnownTable> {
+        let read = || self.packs.read(&self.header()?.chunks);
+        self.table.get_or_init(read).as_ref()
     }
 
     fn header(&self) -> Option<&KnownHeader> {

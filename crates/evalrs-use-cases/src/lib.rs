@@ -44,6 +44,7 @@ pub mod evaluate;
 pub mod header;
 pub mod holdout;
 pub mod known_chunks;
+mod known_packs;
 pub mod open;
 pub mod progress;
 pub mod recorded_report;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::dataset_files::{self, FoundFile, FoundFiles};
 use super::files_read::{FileDigest, ReadTrace, TracedFiles};
+use super::record_origins::{OriginFile, RecordOrigins, without_mark};
 use super::recordings::{self, RecordingSource};
 use super::shortened::shortened;
 use evalrs_base::compression::{Compression, unpacked};
@@ -31,6 +32,8 @@ pub struct DatasetSource<'a> {
     pub source: Result<Option<RecordingSource>, Diagnostic>,
     /// Which rows are read, if not all are.
     pub only: Option<&'a IdSearch>,
+    /// How an earlier process has cut its file.
+    pub layout: Option<&'a Layout>,
 }
 
 /// A dataset that was read.
@@ -39,34 +42,6 @@ pub struct DatasetReading {
     pub held: HeldDataset,
     /// The files whose content differs from the loaded one.
     pub changed: Vec<String>,
-}
-
-/// Where the records of a dataset were read, for messages.
-pub(crate) struct RecordOrigins {
-    /// The files, by number.
-    pub files: Vec<OriginFile>,
-    pub starts: Vec<RecordStart>,
-}
-
-pub(crate) struct OriginFile {
-    pub path: String,
-    file: Arc<String>,
-}
-
-impl OriginFile {
-    /// Its text, without a byte order mark.
-    pub(crate) fn text(&self) -> &str {
-        without_mark(&self.file)
-    }
-}
-
-impl RecordOrigins {
-    /// The bytes `span` of the record that starts at `start`; its first line if none, or if the record is not its text.
-    pub(crate) fn place(&self, start: RecordStart, span: Option<Range<usize>>) -> Place {
-        let Some(file) = self.files.get(start.file as usize) else { return Place::file("") };
-        let span = span.filter(|_| !start.is_converted);
-        split::record_place(&file.path, file.text(), start, span)
-    }
 }
 
 /// What a session remembers of the dataset it holds.
@@ -101,10 +76,6 @@ pub enum Reread {
     Doubtful,
 }
 
-fn without_mark(file: &str) -> &str {
-    file.strip_prefix('\u{feff}').unwrap_or(file)
-}
-
 /// Reads the whole dataset, its recordings by `trace`. `held` are the chunks that are there already.
 pub(crate) fn read(
     system: &dyn System,
@@ -122,9 +93,44 @@ pub(crate) fn read(
         Some(found) => read_several(trace, wanted, found, held),
         None => {
             let file = DataFile::read(system, path).map_err(unreadable)?;
+            // What a session holds already is told apart by cutting all.
+            if held.is_empty() {
+                return match read_edited(wanted, file) {
+                    Ok(read) => Ok(read),
+                    Err(file) => read_file(trace, wanted, file, held),
+                };
+            }
             read_file(trace, wanted, file, held)
         }
     }
+}
+
+/// Reads a file of which an earlier process has cut most lines, and cuts the others. Gives it back where it has to be cut whole.
+fn read_edited(
+    wanted: &DatasetSource<'_>,
+    file: DataFile,
+) -> Result<(DatasetReading, RecordOrigins), DataFile> {
+    let dataset = wanted.dataset;
+    let recut = wanted.layout.filter(|_| file.packed.is_none() && is_cut_in_parts(wanted));
+    let recut = recut.and_then(|layout| layout.clone().recut(&file.bytes, HeldChunks::default()));
+    let Some(Recut { chunks, layout }) = recut else { return Err(file) };
+    let text = match String::from_utf8(file.bytes) {
+        Ok(text) => Arc::new(text),
+        Err(error) => return Err(DataFile { bytes: error.into_bytes(), packed: None }),
+    };
+    let held = HeldDataset {
+        path: dataset.path.clone(),
+        digest: FileDigest::beside(&text),
+        several: None,
+        recordings: TracedFiles::default(),
+        warnings: Vec::new(),
+        lines: layout.lines(&text).into(),
+        layout: Some(layout.clone()),
+    };
+    let chunks = layout.uncut(chunks.unwrap_or_default(), &text);
+    let files = vec![OriginFile { path: dataset.path.clone(), file: text }];
+    let origins = RecordOrigins::of(files);
+    Ok((DatasetReading { chunks, held, changed: Vec::new() }, origins))
 }
 
 /// A file of records, as it was before it was compressed.
@@ -282,7 +288,7 @@ impl FoundRows<'_> {
             rows.retain(|row| only.may_have(&row.text));
         }
         let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
-        let mut origins = RecordOrigins { files, starts: Vec::new() };
+        let origins = RecordOrigins::of(files);
         let (mut joined, warnings) = match source {
             None => (join::alone(rows), Vec::new()),
             Some(source) => {
@@ -293,23 +299,28 @@ impl FoundRows<'_> {
             let spec = RowSpec::unnumbered(dataset);
             trials::number(&mut joined, &spec, dataset.condition.as_ref());
         }
-        origins.starts = joined.iter().map(|record| record.start).collect();
+        let starts: Vec<RecordStart> = joined.iter().map(|record| record.start).collect();
         let none = Arc::default();
         let chunks = chunk::chunks(&joined, held, shared.unwrap_or(&none));
         drop(joined);
-        let is_cut_in_parts = source.is_none() && wanted.only.is_none() && is_lines(dataset);
-        let layout = shared.filter(|_| is_cut_in_parts);
+        let layout = shared.filter(|_| is_cut_in_parts(wanted));
         let held = HeldDataset {
             path: dataset.path.clone(),
             digest,
             several,
-            layout: layout.map(|file| Layout::new(file, &chunks, &origins.starts)),
+            layout: layout.map(|file| Layout::new(file, &chunks, &starts)),
             recordings: trace.take(),
             warnings,
-            lines: origins.starts.iter().map(|start| start.line).collect(),
+            lines: starts.iter().map(|start| start.line).collect(),
         };
+        let origins = origins.with_starts(starts);
         Ok((DatasetReading { chunks, held, changed: Vec::new() }, origins))
     }
+}
+
+/// Whether an edited file is cut where it was edited alone.
+fn is_cut_in_parts(wanted: &DatasetSource<'_>) -> bool {
+    matches!(wanted.source, Ok(None)) && wanted.only.is_none() && is_lines(wanted.dataset)
 }
 
 /// Whether records are the lines of the file, as they are.
@@ -361,6 +372,11 @@ impl HeldDataset {
     pub fn paths(&self) -> impl Iterator<Item = &String> {
         let one = self.several.is_none().then_some(&self.path);
         one.into_iter().chain(self.recordings.paths())
+    }
+
+    /// How its file is cut, if an edit of it is cut in parts.
+    pub fn layout(&self) -> Option<Layout> {
+        self.layout.as_ref().map(Layout::hashed)
     }
 
     /// Lets go of the text of the file.

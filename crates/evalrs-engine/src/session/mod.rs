@@ -18,13 +18,14 @@ mod program_seen;
 mod program_states;
 pub(crate) mod programs;
 pub(crate) mod quick_checks;
+mod record_origins;
 pub(crate) mod recordings;
 pub mod reload;
 pub mod shortened;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use dataset::{DatasetSource, HeldDataset};
 use evalrs_base::diagnostic::{Diagnostic, Place};
@@ -32,6 +33,7 @@ use evalrs_base::file_path::folder_of;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::HeldChunks;
 use evalrs_eval::dataset::id_search::IdSearch;
+use evalrs_eval::dataset::layout::Layout;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{Chunk, File, Overrides, Root};
 use evalrs_graph::row_files::{recorded_run, row_files, run_files, vote_mistakes};
@@ -67,6 +69,8 @@ pub struct Session {
     pub workspace: String,
     /// The rows that are read, if not all are.
     only: Option<IdSearch>,
+    /// How an earlier process has cut the file of the dataset, with its path.
+    known_layout: OnceLock<(String, Layout)>,
 }
 
 impl Session {
@@ -91,6 +95,7 @@ impl Session {
             preflights: PreflightLog::default(),
             workspace,
             only: None,
+            known_layout: OnceLock::new(),
         }
     }
 
@@ -345,7 +350,9 @@ impl Session {
         // Recordings are joined with all rows, and a stream is read once.
         let is_read_again = matches!(source, Ok(None)) && !is_stream(&suite.dataset.path);
         let only = self.only.as_ref().filter(|_| is_read_again);
-        DatasetSource { dataset: &suite.dataset, said, source, only }
+        let known = self.known_layout.get().filter(|(path, _)| *path == suite.dataset.path);
+        let layout = known.map(|(_, layout)| layout);
+        DatasetSource { dataset: &suite.dataset, said, source, only, layout }
     }
 
     /// Reads rubrics that rows name, and what those include, so that one that is not there is found before anything

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::dataset::{OriginFile, RecordOrigins};
+use super::record_origins::{OriginFile, RecordOrigins};
 use super::shortened::shortened;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use evalrs_base::file_text::FileText;
@@ -167,7 +167,7 @@ impl LoadedRows<'_> {
     }
 
     fn start(&self, at: usize) -> RecordStart {
-        self.origins.starts.get(at).copied().unwrap_or_default()
+        self.origins.start(at)
     }
 
     fn duplicates(&self) -> Vec<Diagnostic> {

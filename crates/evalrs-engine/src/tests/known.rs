@@ -150,7 +150,7 @@ fn same_results(from: &str, to: &str) -> (usize, usize) {
     let known = evaluation.session.known_chunks(&[], ResultPlaces::At(places));
     evaluation.system.set("suite.yaml", SUITE.replace(from, to));
     let db = Database::default();
-    db.set_known(known.into_iter().collect());
+    db.set_known(read_known(known));
     let plans = SettledPlans::default();
     let mut again = Evaluation { session: session_in(db), plans, ..evaluation };
     again.load();

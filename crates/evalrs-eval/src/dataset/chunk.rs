@@ -38,6 +38,11 @@ pub struct ChunkedDataset {
 pub struct HeldChunks(HashMap<u128, usize>);
 
 impl HeldChunks {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Takes one of these, if one is left.
     pub fn take(&mut self, hash: u128) -> bool {
         let left = self.0.get_mut(&hash).filter(|count| **count > 0);

@@ -7,23 +7,26 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::chunk::{ChunkedDataset, Cutter, HeldChunks, Records};
 use super::join::JoinedRow;
+use super::plain_json::may_have_some;
 use super::split::{RECORD_LIMIT, RecordStart, trimmed_line};
 
 /// The chunks of a file, one after the other, up to its end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     extents: Vec<ChunkExtent>,
     /// The file, as long as its extents are not hashed: a run that reads it once never needs that.
+    #[serde(skip)]
     unhashed: Option<Arc<String>>,
 }
 
 /// The lines of one chunk: from after the last line of the one before to the end of its own last line. Of the last
 /// chunk, up to the end of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ChunkExtent {
     bytes: usize,
     raw: u128,
@@ -80,6 +83,51 @@ impl Layout {
             extent.raw = xxh3_128(bytes);
             from += extent.bytes;
         }
+    }
+
+    /// The same, with a hash of each extent.
+    #[must_use]
+    pub fn hashed(&self) -> Self {
+        let mut hashed = self.clone();
+        hashed.let_go();
+        hashed
+    }
+
+    /// The chunks of a file that has this layout, cut once somebody reads them; but for those that are `fresh`.
+    pub fn uncut(&self, fresh: Vec<ChunkedDataset>, file: &Arc<String>) -> Vec<ChunkedDataset> {
+        let mut fresh = fresh.into_iter();
+        let mut from = 0;
+        let chunks = self.extents.iter().map(|extent| {
+            let ChunkExtent { bytes, chunk: hash, records, .. } = *extent;
+            let range = from..from + bytes;
+            from = range.end;
+            let cut = fresh.next().and_then(|chunk| chunk.fresh);
+            let uncut = || Records::uncut(hash, records, file, range);
+            ChunkedDataset { hash, records, fresh: Some(cut.unwrap_or_else(uncut)) }
+        });
+        chunks.collect()
+    }
+
+    /// The line of each record of a file that has this layout, from 1.
+    pub fn lines(&self, file: &str) -> Vec<u32> {
+        let mut lines = Vec::with_capacity(self.extents.iter().map(|it| it.records).sum());
+        let mut from = 0;
+        let mut before = 0;
+        for extent in &self.extents {
+            let text = file.get(from..from + extent.bytes).unwrap_or_default();
+            from += extent.bytes;
+            let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+            let is_open = usize::from(!text.ends_with('\n'));
+            if breaks + is_open == extent.records {
+                lines.extend((before + 1..).take(extent.records));
+            } else {
+                let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+                let all = text.split('\n').zip(before + 1..);
+                lines.extend(all.filter(|(it, _)| !trimmed_line(it).is_empty()).map(|it| it.1));
+            }
+            before += breaks as u32;
+        }
+        lines
     }
 
     /// Cuts what is new of an edited file. `held` are the chunks that are there already. Nothing if the edit is large,
@@ -186,7 +234,7 @@ impl<'a> Middle<'a> {
     /// Cuts the lines up to `end`. Nothing if one of them cannot be a record.
     fn cut(&mut self, bytes: &'a [u8], end: usize) -> Option<()> {
         let mut text = std::str::from_utf8(bytes.get(self.from..end)?).ok()?;
-        if memchr::memchr(0, text.as_bytes()).is_some() {
+        if memchr::memchr(0, text.as_bytes()).is_some() || may_have_some(text) {
             return None;
         }
         let mut at = self.from;
@@ -290,6 +338,7 @@ mod tests {
         let Recut { chunks, layout } = layout.recut(after, hashes)?;
         let (expected_layout, expected) = whole(after).expect("only what is well formed is cut");
         assert_eq!(layout.extents, expected_layout.extents);
+        check_uncut(&layout, after, &expected);
         let Some(chunks) = chunks else {
             assert_eq!(before, after);
             return Some(0);
@@ -308,6 +357,21 @@ mod tests {
             }
         }
         Some(cut)
+    }
+
+    /// Compares what is cut when it is read, and the lines of records, with cutting all.
+    fn check_uncut(layout: &Layout, bytes: &[u8], expected: &[Whole]) {
+        let file = Arc::new(String::from_utf8(bytes.to_vec()).unwrap());
+        let chunks = layout.uncut(Vec::new(), &file).into_iter().map(|chunk| {
+            let records = chunk.fresh.unwrap();
+            assert_eq!(records.len(), chunk.records);
+            (chunk.hash, records.iter().map(|(row, _)| row.to_owned()).collect())
+        });
+        assert_eq!(chunks.collect::<Vec<Whole>>(), expected);
+        let text = file.strip_prefix('\u{feff}').unwrap_or(&file);
+        let rows = split::split("data.jsonl", text, DatasetFormat::Jsonl).unwrap();
+        let lines: Vec<u32> = rows.iter().map(|row| row.start.line).collect();
+        assert_eq!(layout.lines(&file), lines);
     }
 
     fn row(id: usize) -> String {

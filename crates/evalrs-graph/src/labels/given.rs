@@ -11,6 +11,7 @@ use crate::Db;
 use crate::cases::{checked, placed, placed_at, places};
 use crate::graders::{Grader, row_spec, suite};
 use crate::inputs::{Chunk, File, Root};
+use crate::known_rows::{check_scope, rows, scope_of};
 use crate::queries::{Threshold, graded_texts};
 use crate::selection::named;
 use evalrs_base::diagnostic::{Diagnostic, Place};
@@ -125,6 +126,9 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
     let Some(spec) = row_spec(db, root).as_ref().filter(|spec| said::may_have_labels(spec)) else {
         return RowLabels::default();
     };
+    if are_unlabelled(db, chunk) {
+        return RowLabels::default();
+    }
     let section = section_of_rows(db, root);
     let mut extents = LabelExtents::default();
     let mut all = Vec::new();
@@ -140,6 +144,18 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
         }
     }
     RowLabels { said: all.into(), extents }
+}
+
+/// The scope of what rows have for a label.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn label_scope(db: &dyn Db, root: Root) -> Option<u128> {
+    Some(scope_of(&[&check_scope(db, root)?, &section_of_rows(db, root)]))
+}
+
+/// Whether no row of a chunk has a label, as an earlier process found.
+fn are_unlabelled(db: &dyn Db, chunk: Chunk) -> bool {
+    let unlabelled = rows(db, chunk).and_then(|known| known.unlabelled);
+    unlabelled.is_some() && unlabelled == label_scope(db, chunk.root(db))
 }
 
 /// What is wrong with the labels of a chunk's rows, where the suite says which field they are: record, problem.
