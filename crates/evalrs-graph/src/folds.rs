@@ -321,6 +321,9 @@ pub fn label_agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Labe
 /// How far the people agree who labelled the same cases of a grader; none where no case has labels of two.
 #[salsa::tracked(returns(copy))]
 pub fn annotators<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<AnnotatorAgreement> {
+    if !has_labels(db, grader) {
+        return None;
+    }
     let Threshold(threshold) = grader.pass_threshold(db);
     let of_chunk = |chunk: &Chunk| {
         let said = people(db, *chunk, grader).iter().zip(places(db, *chunk));
@@ -378,6 +381,9 @@ pub fn held_out_questions(db: &dyn Db, root: Root) -> Vec<HeldOutQuestion> {
 }
 
 fn held_out_question<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<HeldOutQuestion> {
+    if !has_labels(db, grader) {
+        return None;
+    }
     let Threshold(threshold) = grader.pass_threshold(db);
     let mut verdicts = Vec::new();
     for (chunk, case, label) in held_out(db, grader) {

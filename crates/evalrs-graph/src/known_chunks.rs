@@ -76,16 +76,13 @@ fn unchanged<'db>(
         && held.unlabelled == unlabelled(db, chunk)
         && mask(db, chunk).iter().all(|is_in| *is_in)
         && (asked.is_empty() || asked == held.questions());
-    let graders = graders(db, chunk.root(db)).iter();
-    let mut found = graders.zip(&known.grades).map(|(grader, known)| {
+    let graders = graders(db, chunk.root(db));
+    let is_same = |(grader, known): (&Grader<'_>, &KnownGrades)| {
         grades(db, chunk, *grader).is_some_and(|grades| grades.scope == known.scope)
-    });
-    let has_all = known.grades.len() == graders_of(db, chunk);
-    (has_same_rows && has_all && found.all(|is_same| is_same)).then_some(known)
-}
-
-fn graders_of(db: &dyn Db, chunk: Chunk) -> usize {
-    graders(db, chunk.root(db)).len()
+    };
+    let has_same_grades =
+        graders.len() == known.grades.len() && graders.iter().zip(&known.grades).all(is_same);
+    (has_same_rows && has_same_grades).then_some(known)
 }
 
 /// The scope of what graders need of rows, if the rows of a chunk have it.

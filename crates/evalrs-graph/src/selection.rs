@@ -5,6 +5,8 @@ use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use xxhash_rust::xxh3::xxh3_128;
 
 use evalrs_eval::dataset::row::RowId;
 use evalrs_model::delta::CaseId;
@@ -129,21 +131,46 @@ pub(crate) fn select(chunks: &[(&[SelectableCase], &[bool])], narrowing: &Narrow
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
 struct SelectionFold<'a> {
     narrowing: &'a Narrowing,
-    samples: DigestMap<SampleState>,
-    /// Case → the record it was first seen in, and how often.
-    cases: DigestMap<(usize, u32)>,
+    samples: DigestMap<KnownSample>,
+    /// Case → the record it was first seen in, and how often; but for plain cases.
+    cases: DigestMap<SeenCase>,
     models: HashMap<Option<String>, u32>,
     done: Selection,
 }
 
-/// What is known of a sample.
-#[derive(Clone, Copy)]
+/// What is known of a sample. Most samples have one case, which is plain: with it in here, that case needs no look of its own.
+#[derive(Clone, Copy, Default)]
+struct KnownSample {
+    state: SampleState,
+    /// Its case that names no model and is no further trial.
+    plain: SeenCase,
+}
+
+#[derive(Clone, Copy, Default)]
 enum SampleState {
     /// No trial of it is in so far.
+    #[default]
     Undecided,
     Out,
     /// It is evaluated, and has this ordinal.
     In(u32),
+}
+
+/// The record that a case was first seen in, and how often it was seen.
+#[derive(Clone, Copy, Default)]
+struct SeenCase {
+    first: u32,
+    count: u32,
+}
+
+impl SeenCase {
+    fn see(&mut self, record: usize) -> Self {
+        if self.count == 0 {
+            self.first = record as u32;
+        }
+        self.count += 1;
+        *self
+    }
 }
 
 impl<'a> SelectionFold<'a> {
@@ -151,7 +178,7 @@ impl<'a> SelectionFold<'a> {
         Self {
             narrowing,
             samples: DigestMap::with_capacity_and_hasher(cases, BuildHasherDefault::default()),
-            cases: DigestMap::with_capacity_and_hasher(cases, BuildHasherDefault::default()),
+            cases: DigestMap::default(),
             models: HashMap::new(),
             done: Selection::default(),
         }
@@ -160,15 +187,23 @@ impl<'a> SelectionFold<'a> {
     /// A case that does not count: it takes no id from another.
     fn leave_out(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
         match &who.identity.id {
-            Some(id) => self.state(hash(&[id], 1)),
-            None => self.state(hash(&["", "left out"], record as u32)),
+            Some(id) => self.known(hash(&[id], 1)),
+            None => self.known(hash(&["", "left out"], record as u32)),
         };
         CaseOrdinals { occurrence: 1, selected: None }
     }
 
     fn place(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
-        let occurrence = self.occurrence(who, record);
-        let selected = self.sample(who, occurrence).map(|sample| {
+        let key = hash(&[who.id()], 1);
+        let is_plain = who.identity.model.is_none() && who.identity.trial == 0;
+        let seen = if is_plain {
+            self.known(key).plain.see(record)
+        } else {
+            self.cases.entry(who.case()).or_default().see(record)
+        };
+        let occurrence = self.occurrence(who, seen, record);
+        let key = if occurrence == 1 { key } else { hash(&[who.id()], occurrence) };
+        let selected = self.sample(who, occurrence, key).map(|sample| {
             self.done.cases += 1;
             SelectedOrdinals { sample, model: self.model(who.identity.model.as_ref()) }
         });
@@ -176,16 +211,15 @@ impl<'a> SelectionFold<'a> {
     }
 
     /// How often the same case was seen, this time included. Only rows without ids may be seen twice.
-    fn occurrence(&mut self, who: &SelectableCase, record: usize) -> u32 {
-        let (first, count) = self.cases.entry(who.case()).or_insert((record, 0));
-        *count += 1;
+    fn occurrence(&mut self, who: &SelectableCase, seen: SeenCase, record: usize) -> u32 {
+        let SeenCase { first, count } = seen;
         if who.content_id.is_some() {
-            return *count;
+            return count;
         }
-        if *count > 1 && self.done.duplicates.len() < 20 {
+        if count > 1 && self.done.duplicates.len() < 20 {
             self.done.duplicates.push(Duplicate {
                 id: who.id().to_owned(),
-                first: *first,
+                first: first as usize,
                 second: record,
                 model: who.identity.model.clone(),
                 trial: who.identity.trial,
@@ -195,23 +229,23 @@ impl<'a> SelectionFold<'a> {
     }
 
     /// What is known of a sample, which is counted where it is new.
-    fn state(&mut self, sample: u128) -> SampleState {
-        *self.samples.entry(sample).or_insert_with(|| {
+    fn known(&mut self, sample: u128) -> &mut KnownSample {
+        self.samples.entry(sample).or_insert_with(|| {
             self.done.all_samples += 1;
-            SampleState::Undecided
+            KnownSample::default()
         })
     }
 
-    /// The ordinal of a case's sample, if both are evaluated. The first case whose trial is in decides whether the sample
-    /// is: one that has no such case takes no place of `max_samples`.
-    fn sample(&mut self, who: &SelectableCase, occurrence: u32) -> Option<u32> {
+    /// The ordinal of a case's sample, which has this key, if both are evaluated. The first case whose trial is in decides
+    /// whether the sample is: one that has no such case takes no place of `max_samples`.
+    fn sample(&mut self, who: &SelectableCase, occurrence: u32, key: u128) -> Option<u32> {
         let narrowing = self.narrowing;
-        let key = hash(&[who.id()], occurrence);
-        let state = self.state(key);
+        let selected = self.done.samples;
+        let known = self.known(key);
         if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
             return None;
         }
-        match state {
+        match known.state {
             SampleState::In(ordinal) => return Some(ordinal),
             SampleState::Out => return None,
             SampleState::Undecided => {}
@@ -220,14 +254,14 @@ impl<'a> SelectionFold<'a> {
             || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
         let named = narrowing.samples.is_empty()
             || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
-        let room = narrowing.max_samples.is_none_or(|most| self.done.samples < most);
+        let room = narrowing.max_samples.is_none_or(|most| selected < most);
         if !(tagged && named && room) {
-            self.samples.insert(key, SampleState::Out);
+            known.state = SampleState::Out;
             return None;
         }
-        let ordinal = self.done.samples as u32;
+        let ordinal = selected as u32;
+        known.state = SampleState::In(ordinal);
         self.done.samples += 1;
-        self.samples.insert(key, SampleState::In(ordinal));
         Some(ordinal)
     }
 
@@ -254,13 +288,14 @@ pub(crate) fn case_id(who: &SelectableCase, place: CaseOrdinals) -> CaseId {
 }
 
 fn hash(texts: &[&str], number: u32) -> u128 {
-    let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+    // All at once: a hasher of its own takes longer than a name.
+    let mut bytes = SmallVec::<[u8; 128]>::new();
     for text in texts {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
+        bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
     }
-    hasher.update(&number.to_le_bytes());
-    hasher.digest128()
+    bytes.extend_from_slice(&number.to_le_bytes());
+    xxh3_128(&bytes)
 }
 
 #[cfg(test)]

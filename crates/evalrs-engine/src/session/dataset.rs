@@ -94,13 +94,8 @@ pub(crate) fn read(
         None => {
             let file = DataFile::read(system, path).map_err(unreadable)?;
             // What a session holds already is told apart by cutting all.
-            if held.is_empty() {
-                return match read_edited(wanted, file) {
-                    Ok(read) => Ok(read),
-                    Err(file) => read_file(trace, wanted, file, held),
-                };
-            }
-            read_file(trace, wanted, file, held)
+            let edited = if held.is_empty() { read_edited(wanted, file) } else { Err(file) };
+            edited.or_else(|file| read_file(trace, wanted, file, held))
         }
     }
 }
