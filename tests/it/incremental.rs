@@ -264,8 +264,9 @@ fn other_prices_sum_up_what_judgments_cost_and_no_more() {
     session.session.set_prices(priced(2.0));
     let did = session.evaluate();
     assert_eq!(did.asked, Vec::<String>::new());
-    assert_eq!(did.queries(), BTreeSet::from(["usage", "usage_of_all"]), "{:?}", did.ran);
-    assert_eq!(did.ran("usage"), 2);
+    let sums = BTreeSet::from(["judge_usage", "usage", "usage_of_all"]);
+    assert_eq!(did.queries(), sums, "{:?}", did.ran);
+    assert_eq!(did.ran("judge_usage"), 2);
     assert_eq!(
         cost(&session).map(evalrs_base::price::Cost::nanos),
         before.map(|cost| 2 * cost.nanos())
