@@ -47,12 +47,13 @@ pub fn collect(
         let (asked, rest) = left.split_at(evaluated.min(left.len()));
         left = rest;
         let hash = chunk.records(db).hash();
-        let asked = if is_alone(db, *chunk) { asked } else { &[] };
+        let is_alone = is_alone(db, *chunk);
+        let asked = if is_alone { asked } else { &[] };
         let bytes = match unchanged(db, *chunk, asked) {
             Some(known) => known.bytes.clone(),
             None => Bytes::from(found(db, *chunk, asked)?),
         };
-        let place = places.get(at).copied().flatten().filter(|_| is_alone(db, *chunk));
+        let place = places.get(at).copied().flatten().filter(|_| is_alone);
         let results = place.zip(scope).and_then(|((from, length), scope)| {
             let known = KnownChunk::read(bytes.clone(), None)?;
             let is_whole = known.grades.len() == graders(db, root).len();

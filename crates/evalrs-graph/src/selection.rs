@@ -1,7 +1,6 @@
 //! Which cases are evaluated, and who they are among all: a fold over every chunk's identities.
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,6 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use evalrs_eval::dataset::row::RowId;
 use evalrs_model::delta::CaseId;
-use evalrs_model::key::DigestMap;
 
 /// Who a case is; ids that come from content already filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,12 +126,13 @@ pub(crate) fn select(chunks: &[(&[SelectableCase], &[bool])], narrowing: &Narrow
     Selection { places, ..selecting.done }
 }
 
-/// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
+/// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory. The maps hash these once
+/// more, with keys of their own, for whoever writes a dataset chooses its ids.
 struct SelectionFold<'a> {
     narrowing: &'a Narrowing,
-    samples: DigestMap<KnownSample>,
+    samples: HashMap<u128, KnownSample>,
     /// Case → the record it was first seen in, and how often; but for plain cases.
-    cases: DigestMap<SeenCase>,
+    cases: HashMap<u128, SeenCase>,
     models: HashMap<Option<String>, u32>,
     done: Selection,
 }
@@ -177,8 +176,8 @@ impl<'a> SelectionFold<'a> {
     fn new(narrowing: &'a Narrowing, cases: usize) -> Self {
         Self {
             narrowing,
-            samples: DigestMap::with_capacity_and_hasher(cases, BuildHasherDefault::default()),
-            cases: DigestMap::default(),
+            samples: HashMap::with_capacity(cases),
+            cases: HashMap::new(),
             models: HashMap::new(),
             done: Selection::default(),
         }
@@ -355,6 +354,22 @@ mod tests {
         assert!(selection.duplicates.is_empty());
         assert_eq!(samples(&selection), [Some(0), Some(1), Some(2)]);
         assert_eq!(selection.places[1][1].occurrence, 2);
+    }
+
+    #[test]
+    fn a_case_is_taken_once_whatever_model_and_trial_it_names() {
+        let cases = [("a", None, 0), ("a", Some("m"), 0), ("a", None, 1), ("b", Some("m"), 2)];
+        let whos: Vec<SelectableCase> =
+            cases.map(|(id, model, trial)| who(id, model, trial, &[])).into();
+        assert_eq!(run(&whos, &Narrowing::default()).duplicates, []);
+        for (at, case) in whos.iter().enumerate() {
+            let twice = [&whos[..], std::slice::from_ref(case)].concat();
+            let selection = run(&twice, &Narrowing::default());
+            let [found] = selection.duplicates.as_slice() else { panic!("{at}: {selection:?}") };
+            assert_eq!((found.first, found.second), (at, whos.len()));
+            assert_eq!((found.model.as_deref(), found.trial), (cases[at].1, cases[at].2));
+            assert_eq!((selection.samples, selection.all_samples), (2, 2));
+        }
     }
 
     #[test]

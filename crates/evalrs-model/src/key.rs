@@ -345,10 +345,7 @@ pub type KeyMap<V> = HashMap<ActionKey, V, BuildHasherDefault<DigestHasher>>;
 /// A set of action keys.
 pub type KeySet = HashSet<ActionKey, BuildHasherDefault<DigestHasher>>;
 
-/// A map by digest.
-pub type DigestMap<V> = HashMap<u128, V, BuildHasherDefault<DigestHasher>>;
-
-/// Hashes a digest by its bytes: it is random already.
+/// Hashes a digest by its first bytes: it is random already.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DigestHasher(u64);
 

@@ -81,22 +81,28 @@ impl KnownPacks<'_> {
 
     /// What is known of the chunks of a table.
     pub(super) fn chunks(&self, table: &KnownTable) -> KnownChunks {
+        let known = self.bytes_of(table).into_iter().filter_map(|(chunk, bytes)| {
+            Some((chunk.hash, KnownChunk::read(bytes, chunk.results)?))
+        });
+        known.collect()
+    }
+
+    /// The bytes of the chunks of a table that are what they were.
+    fn bytes_of(&self, table: &KnownTable) -> Vec<(PackedChunk, Bytes)> {
         let folder = join(&self.folder, &table.folder);
         let packs = table.packs.iter().map(|pack| {
             let bytes = self.system.read(&join(&folder, &pack.name)).into_bytes();
             bytes.map(Bytes::from).unwrap_or_default()
         });
         let packs: Vec<Bytes> = packs.collect();
-        let known = table.chunks.iter().filter_map(|chunk| {
+        let chunks = table.chunks.iter().filter_map(|chunk| {
             let PackPlace { pack, from, bytes, check } = chunk.place;
             let pack = packs.get(pack)?;
             let end = from.checked_add(bytes).filter(|end| *end <= pack.len())?;
             let bytes = pack.slice(from..end);
-            let is_same = xxh3_64(&bytes) == check;
-            let known = KnownChunk::read(bytes, chunk.results).filter(|_| is_same)?;
-            Some((chunk.hash, known))
+            (xxh3_64(&bytes) == check).then_some((*chunk, bytes))
         });
-        known.collect()
+        chunks.collect()
     }
 
     /// Writes what is known by now beside what the `held` table has, as far as it `was_read`. The digest of the new table; none
@@ -246,5 +252,43 @@ mod tests {
         assert_eq!(added(table.clone(), &|_| true, &[chunk(0), other]).1, b"other");
         // It stands there by the table, and could not be read.
         assert_eq!(added(table, &|hash| hash != 1, &all).1, all[1].bytes);
+    }
+
+    #[test]
+    fn processes_that_write_at_once_leave_what_is_right_or_less() {
+        let system = MemorySystem::default();
+        let packs = packs(&system);
+        let write = |held: Option<&KnownTable>, all: &[CollectedChunk]| {
+            let read = held.map_or(Vec::new(), |held| packs.bytes_of(held));
+            let was_read = |hash| read.iter().any(|(chunk, _)| chunk.hash == hash);
+            packs.read(&packs.write(held, &was_read, all, None).unwrap()).unwrap()
+        };
+        let readable = |table: &KnownTable, all: &[CollectedChunk]| {
+            let read = packs.bytes_of(table);
+            for (found, bytes) in &read {
+                assert!(all.iter().any(|one| (one.hash, &one.bytes) == (found.hash, bytes)));
+            }
+            read.len()
+        };
+        let edited = |at: usize, number: u128| {
+            let mut all: Vec<CollectedChunk> = (0..100).map(chunk).collect();
+            all[at] = chunk(number);
+            all
+        };
+        let first = write(None, &edited(0, 0));
+        // Both add to the packs of the first.
+        let [one, other] = [edited(1, 1_001), edited(2, 1_002)];
+        for all in [&one, &other] {
+            assert_eq!(readable(&write(Some(&first), all), all), 100);
+        }
+        // One joins all packs while the other still has the table of before.
+        let few = &one[..40];
+        assert_eq!(readable(&write(Some(&first), few), few), 40);
+        let before = packs.bytes_of(&first).len();
+        assert_eq!(before, 0, "they are gone");
+        let (stale, pack) = added(first, &|_| true, &other);
+        system.set(&format!("i/p/{}/{}", stale.folder, stale.packs[1].name), pack);
+        assert_eq!(readable(&stale, &other), 1);
+        assert_eq!(readable(&write(Some(&stale), &other), &other), 100);
     }
 }
