@@ -121,8 +121,8 @@ impl Layout {
             if breaks + is_open == extent.records {
                 lines.extend((before + 1..).take(extent.records));
             } else {
-                let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-                let all = text.split('\n').zip(before + 1..);
+                let mark = if before == 0 { "\u{feff}" } else { "" };
+                let all = text.strip_prefix(mark).unwrap_or(text).split('\n').zip(before + 1..);
                 lines.extend(all.filter(|(it, _)| !trimmed_line(it).is_empty()).map(|it| it.1));
             }
             before += breaks as u32;
@@ -400,11 +400,28 @@ mod tests {
         assert!(check(text.as_bytes(), longer.as_bytes()).is_some_and(|cut| cut < 300));
     }
 
+    #[test]
+    fn a_chunk_may_begin_with_a_line_that_is_no_record() {
+        let before = file(1_000);
+        let text = before.join("\n");
+        let (layout, _) = whole(text.as_bytes()).unwrap();
+        let mut at = 0;
+        for extent in &layout.extents {
+            at += extent.records;
+            for line in ["no JSON at all", "{", "\u{feff}", "[1,"] {
+                let mut edited = before.clone();
+                edited.insert(at, line.to_owned());
+                let cut = check(text.as_bytes(), edited.join("\n").as_bytes());
+                assert!(cut.is_some_and(|cut| cut < 700), "{line} at {at}: {cut:?}");
+            }
+        }
+    }
+
     /// One edit of lines: where, of which kind, how many lines.
     fn edit(lines: &mut Vec<String>, (at, kind, count): (usize, u8, usize)) {
         let at = at % (lines.len() + 1);
         let end = (at + count).min(lines.len());
-        match kind % 12 {
+        match kind % 14 {
             0 => drop(lines.drain(at..end)),
             1 => drop(lines.splice(at..at, (0..count).map(|id| row(90_000 + id)))),
             2 => drop(lines.splice(at..end, (0..count).map(|id| row(70_000 + id)))),
@@ -419,7 +436,10 @@ mod tests {
             }
             8 => lines.insert(at, "no JSON at all".to_owned()),
             9 => lines.insert(at, "{".to_owned()),
-            10 => lines[at..end].rotate_left((end - at) / 2),
+            // What a file that another was appended to may have.
+            10 => lines[at..end].iter_mut().for_each(|line| line.insert(0, '\u{feff}')),
+            11 => lines.insert(at, "\u{feff}".to_owned()),
+            12 => lines[at..end].rotate_left((end - at) / 2),
             _ => lines[at..end].reverse(),
         }
     }
@@ -429,7 +449,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(Config::with_cases(96))]
+        #![proptest_config(Config::with_cases(256))]
         #[test]
         fn what_is_cut_again_is_cut_as_the_whole_file(
             count in 1..900usize,

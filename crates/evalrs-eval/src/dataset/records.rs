@@ -5,8 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::join::{JoinedRow, alone};
 use super::raw_record::RecordStart;
-use super::split::split;
-use evalrs_model::spec::DatasetFormat;
+use super::split;
 
 /// What of a text is looked for at first, in bytes.
 const BEGINNING: usize = 16;
@@ -114,9 +113,10 @@ impl UncutLines {
     fn cut(&self) -> &CutRecords {
         self.cut.get_or_init(|| {
             let lines = self.file.get(self.range.clone()).unwrap_or_default();
-            let lines = lines.strip_prefix('\u{feff}').unwrap_or(lines);
-            // They were records when their digest was made, and are the same lines.
-            let records = alone(split("", lines, DatasetFormat::Jsonl).unwrap_or_default());
+            let mark = if self.range.start == 0 { "\u{feff}" } else { "" };
+            let lines = lines.strip_prefix(mark).unwrap_or(lines);
+            // They were records when their digest was made, and are the same lines: none is too long.
+            let records = alone(split::lines("", lines, &mut Vec::new()));
             CutRecords::shared(&records, &self.file).unwrap_or_else(|| CutRecords::own(&records))
         })
     }

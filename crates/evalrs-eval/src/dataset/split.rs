@@ -97,8 +97,18 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
     if let Some(problem) = no_lines(path, text) {
         return Err(vec![problem]);
     }
-    let mut records = Vec::new();
     let mut problems = Vec::new();
+    let records = lines(path, text, &mut problems);
+    if problems.is_empty() { Ok(records) } else { Err(problems) }
+}
+
+/// The lines that are records, whatever they say; `problems` takes those that are too long.
+pub(super) fn lines<'a>(
+    path: &str,
+    text: &'a str,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<RawRecord<'a>> {
+    let mut records = Vec::new();
     let mut from = 0;
     let mut line = 0;
     let is_plain = !may_have_some(text);
@@ -126,7 +136,7 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
         let is_converted = matches!(text, Cow::Owned(_));
         records.push(RawRecord { text, start: RecordStart { is_converted, ..start } });
     }
-    if problems.is_empty() { Ok(records) } else { Err(problems) }
+    records
 }
 
 /// A line without the blanks around its record.
