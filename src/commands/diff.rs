@@ -11,7 +11,7 @@ use evalrs_report::page::{markdown, terminal};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::reference::{LATEST, Reference, SaveAt, base_of};
 use evalrs_store::record::saves::read_saves;
-use evalrs_store::record::side::{SideError, read_side};
+use evalrs_store::record::side::{ReadSide, SideError, read_side};
 use evalrs_use_cases::comparison::RunComparison;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::diff_labels::LabelSource;
@@ -23,8 +23,12 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     let home = home(args.suite.as_deref(), console.system)?;
     let [before, now] = evaluations(args, &home, console)?;
     let [old, new] = match args.models.as_slice() {
-        [one, other] => models(&side(&before, console)?, [one, other])?,
-        _ => [side(&before, console)?, side(&now, console)?],
+        [one, other] => models(&side(&before, None, console)?.side, [one, other])?,
+        _ => {
+            let before = side(&before, None, console)?;
+            let now = side(&now, Some(&before), console)?;
+            [before.side, now.side]
+        }
     };
     only_known_grader(args, [&old, &new])?;
     let labels = labels(args, &now.0, &home, console)?;
@@ -144,9 +148,13 @@ fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, E
 }
 
 /// Reads a side, and reports what could not be read.
-fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, Error> {
+fn side(
+    evaluation: &Evaluation,
+    other: Option<&ReadSide>,
+    console: &mut Console<'_>,
+) -> Result<ReadSide, Error> {
     let (past, save) = evaluation;
-    let read = read_side(console.system, past, *save).map_err(|error| {
+    let read = read_side(console.system, past, *save, other).map_err(|error| {
         let run = sanitize(&past.id);
         match error {
             SideError::WithoutResults => Error::plain(
@@ -173,7 +181,7 @@ fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, 
     for warning in &read.warnings {
         writeln!(console.err, "warning: {}", sanitize(warning))?;
     }
-    Ok(read.side)
+    Ok(read)
 }
 
 fn only_known_grader(args: &DiffArgs, sides: [&DiffSide; 2]) -> Result<(), Error> {

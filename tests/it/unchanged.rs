@@ -443,7 +443,7 @@ fn digests_that_are_damaged_or_gone_are_made_again() {
     let name = format!(".evalrs/index/{}", space.names(".evalrs/index")[0]);
     let text = space.read(&name);
     let whole: Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
-    let run_files = "/answers/2/1/run/contents";
+    let run_files = "/answers/3/1/run/contents";
     let edits = [
         ("/contents", Value::Null),
         ("/contents", Value::Array(Vec::new())),
@@ -471,10 +471,15 @@ fn plan(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
 
 /// What `plan` prints if nothing is known.
 fn printed_without_index(space: &Space, judge: &Judge, args: &[&str]) -> String {
+    without_index(space, || plan(space, judge, args))
+}
+
+/// What a command prints if nothing is known.
+fn without_index(space: &Space, command: impl Fn() -> Ran) -> String {
     let index = space.path(".evalrs/index");
     let hidden = space.path(".evalrs/hidden");
     fs::rename(&index, &hidden).unwrap();
-    let ran = plan(space, judge, args);
+    let ran = command();
     assert!(!is_repeated(&ran), "{}", ran.shown());
     let _ = fs::remove_dir_all(&index);
     fs::rename(&hidden, &index).unwrap();
@@ -548,4 +553,35 @@ fn a_plan_of_another_command_line_is_made_and_leaves_nothing() {
     assert!(!is_repeated(&plan(&space, &judge, &["--refresh"])));
     assert_eq!(index(), before, "a plan changes nothing");
     assert!(is_repeated(&run(&space, &judge, &[])));
+}
+
+fn diff(space: &Space, judge: &Judge) -> Ran {
+    let mut command = space.command(&["diff"]);
+    command.env("OPENAI_BASE_URL", judge.url()).env("EVALRS_LOG", "debug");
+    Ran(command.output().unwrap())
+}
+
+#[test]
+fn a_comparison_reads_the_suite_where_it_may_have_labels() {
+    let judge = judge();
+    for (what, edit) in OF_INPUTS {
+        let space = repeatable(&judge);
+        let known = diff(&space, &judge);
+        assert!(is_repeated(&known), "{what}: {}", known.shown());
+        assert_eq!(printed(&known), without_index(&space, || diff(&space, &judge)), "{what}");
+        edit(&space);
+        let found = diff(&space, &judge);
+        assert!(!is_repeated(&found), "{what}: {}", found.shown());
+        assert_eq!(printed(&found), without_index(&space, || diff(&space, &judge)), "{what}");
+    }
+    // A run over labels knows that there are some.
+    let space = repeatable(&judge);
+    assert!(!diff(&space, &judge).stdout().contains("agreement"));
+    let label = "{\"id\": \"a\", \"grader\": \"kind\", \"label\": 0}\n";
+    space.write("suite.labels.jsonl", label);
+    for _ in 0..2 {
+        assert_eq!(run(&space, &judge, &[]).code(), 0);
+        let found = diff(&space, &judge);
+        assert!(!is_repeated(&found) && found.stdout().contains("agreement"), "{}", found.shown());
+    }
 }

@@ -193,13 +193,13 @@ pub(super) async fn diff(
             served.sessions.let_go();
         }
         let labels = labels_of(&served, &sides[1]);
-        let [old, new] = sides.each_ref().map(|run| read_side(&OsSystem, run, None));
         let without = |_| ApiError::not_found("the run has no results");
-        let [old, new] = [old.map_err(without)?.side, new.map_err(without)?.side];
+        let old = read_side(&OsSystem, &sides[0], None, None).map_err(without)?;
+        let new = read_side(&OsSystem, &sides[1], None, Some(&old)).map_err(without)?;
         let pasts = [&sides[0], &sides[1]];
         let comparison =
             RunComparison { pasts, labels: &labels, grader: None, explained: usize::MAX };
-        let diff = comparison.of([old, new], &OsSystem);
+        let diff = comparison.of([old.side, new.side], &OsSystem);
         serde_json::to_value(&diff).map(Data).map_err(ApiError::failed)
     })
     .await

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::context::SuiteContext;
 use super::open::new_session;
+use super::remembered::are_unlabelled;
 use crate::console::Console;
 use crate::error::Error;
 use evalrs_base::diagnostic::Diagnostic;
@@ -46,6 +47,9 @@ impl LabelSource<'_> {
         let Some(path) = path.filter(|path| console.system.open(path).is_ok()) else {
             return self.without("the suite of the records does not exist any more");
         };
+        if self.labels.is_none() && are_unlabelled(&path, self.cache_dir, console) {
+            return Ok(DiffLabels::default());
+        }
         let over = Overrides { labels: self.labels.map(str::to_owned), ..Overrides::default() };
         let surroundings = SuiteContext::find(&path, self.cache_dir, console.system)?;
         let mut session = new_session(&path, &surroundings, over);

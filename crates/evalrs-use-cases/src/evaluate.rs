@@ -90,7 +90,8 @@ pub fn evaluate(
     let err = err.text();
     if let Some(printed) = notes.printed.take().filter(|_| ended.is_ok()) {
         let plans = notes.plans.take();
-        run.keep(&traced, PrintedRun { err, plans, ..printed }, system);
+        let is_unlabelled = notes.is_unlabelled.get();
+        run.keep(&traced, PrintedRun { err, plans, is_unlabelled, ..printed }, system);
     }
     ended
 }

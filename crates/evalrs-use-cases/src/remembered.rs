@@ -15,6 +15,7 @@ use std::io::Write;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::args::SelectArgs;
 use super::console::Console;
 use super::context::SuiteContext;
 use evalrs_base::file_path::join;
@@ -106,8 +107,9 @@ pub(super) fn read_signed<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 /// A command line of which the answer may be known.
 pub struct CommandQuestion {
     pub(super) question: String,
-    /// All that an answer depends on besides the words of the question and what the index says.
+    /// All that an answer depends on besides the words of the question, the screen and what the index says.
     place: String,
+    screen: String,
     path: String,
     /// The folder of records, and that of the store.
     home: String,
@@ -139,14 +141,16 @@ impl CommandQuestion {
         let surroundings = SuiteContext::find(suite, cache_dir, system).ok()?;
         let home = surroundings.records();
         let Console { width, cuts, is_terminal, has_color, .. } = console;
-        let place = (suite, width, cuts, is_terminal, has_color, system.absolute("."));
+        let screen = format!("{:?}", (width, cuts, is_terminal, has_color));
+        let place = (suite, system.absolute("."));
         let variables = surroundings.environment.iter().filter(|(name, _)| counts(name));
         let variables: Vec<_> = variables.collect();
         let place = format!("{place:?}{variables:?}{}", env!("EVALRS_BUILD"));
         let store_folder = join(&surroundings.cache_dir, "v1");
         Some(Self {
-            question: digest_of(words, &place),
+            question: digest_of(&[words, &screen, &place]),
             place,
+            screen,
             path: index_file(&home, suite, "json", system),
             store: store_states(system, &store_folder)?,
             home,
@@ -172,6 +176,11 @@ impl CommandQuestion {
         let mut answers = index.answers.iter();
         let found = answers.find(|(question, _)| *question == self.question);
         found.map(|(_, answer)| answer.clone())
+    }
+
+    /// Another question, for a fact: its answer is not shown, so that the screen does not matter.
+    pub(super) fn of_fact(self, words: &str) -> Self {
+        Self { question: self.fact_of(words), ..self }
     }
 
     fn read(&self, system: &dyn System) -> Option<SuiteIndex> {
@@ -218,7 +227,12 @@ impl CommandQuestion {
 
     /// The digest of the question that other words ask of the same suite.
     pub(super) fn question_of(&self, words: &str) -> String {
-        digest_of(words, &self.place)
+        digest_of(&[words, &self.screen, &self.place])
+    }
+
+    /// The digest of the question for a fact.
+    pub(super) fn fact_of(&self, words: &str) -> String {
+        digest_of(&[words, &self.place])
     }
 
     /// Keeps answers for the next process, if it could see whether they still hold.
@@ -328,8 +342,21 @@ impl CommandQuestion {
     }
 }
 
-fn digest_of(words: &str, place: &str) -> String {
-    blake3::hash(format!("{words}{place}").as_bytes()).to_hex().to_string()
+fn digest_of(parts: &[&str]) -> String {
+    blake3::hash(format!("{parts:?}").as_bytes()).to_hex().to_string()
+}
+
+/// The question whether the cases have labels. Only that there are none is ever kept as an answer.
+pub(super) fn labels_question(select: &SelectArgs, file: Option<&str>) -> String {
+    format!("labels {select:?} {file:?}")
+}
+
+/// Whether it is known, from a run over all cases, that nobody has labelled one of them.
+pub(super) fn are_unlabelled(suite: &str, cache_dir: Option<&str>, console: &Console<'_>) -> bool {
+    let words = labels_question(&SelectArgs::default(), None);
+    CommandQuestion::of(&[suite.to_owned()], cache_dir, "", false, console)
+        .and_then(|question| question.of_fact(&words).answer(console.system))
+        .is_some()
 }
 
 /// Whether an answer may depend on a variable.

@@ -8,12 +8,14 @@ use std::cell::{Cell, RefCell};
 use super::args::EvaluateArgs;
 use super::console::Console;
 use super::known_chunks::note_linked_results;
-use super::remembered::{CommandQuestion, PrintedAnswer, RecordFiles, is_of_files};
+use super::remembered::{
+    CommandQuestion, PrintedAnswer, RecordFiles, is_of_files, labels_question,
+};
 use super::reports::{Reports, process_facts};
 use super::run_end::all_tallies;
 use super::run_history::history_files;
 use super::run_record::remove_records;
-use super::settled_plan::{PlanQuestion, printed_plans};
+use super::settled_plan::{PlanQuestion, label_counts, printed_plans};
 use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
 use evalrs_engine::resolve::settle::Settlement;
@@ -40,6 +42,8 @@ pub(super) struct RepeatNotes {
     pub printed: RefCell<Option<PrintedRun>>,
     /// What `plan` prints.
     pub plans: RefCell<Option<[String; 2]>>,
+    /// Whether nobody has labelled any of the cases.
+    pub is_unlabelled: Cell<bool>,
     /// Whether messages are progress, which a repeated run has not.
     pub is_progress: Cell<bool>,
 }
@@ -52,6 +56,8 @@ pub(super) struct PrintedRun {
     pub err: String,
     /// What `plan` prints after it, as text and as JSON, if it has no messages.
     pub plans: Option<[String; 2]>,
+    /// Whether none of its cases is labelled.
+    pub is_unlabelled: bool,
 }
 
 impl RepeatNotes {
@@ -63,6 +69,7 @@ impl RepeatNotes {
         console: &Console<'_>,
     ) -> std::io::Result<()> {
         self.plans.replace(printed_plans(settled, session, console)?);
+        self.is_unlabelled.set(label_counts(session).0.iter().all(|(_, count)| count.labels == 0));
         Ok(())
     }
 
@@ -96,6 +103,8 @@ pub(super) struct RepeatableRun {
     question: CommandQuestion,
     /// The questions of a plan, as text and as JSON.
     plans: [String; 2],
+    /// The question whether there are labels.
+    labels: String,
     home: String,
 }
 
@@ -118,7 +127,8 @@ impl RepeatableRun {
         let question = CommandQuestion::of(suites, cache_dir, &words, args.verify, console)?;
         let home = question.surroundings.records();
         let plans = plans.map(|words| question.question_of(&words));
-        Some(Self { question, plans, home })
+        let labels = question.fact_of(&labels_question(select, labels.as_deref()));
+        Some(Self { question, plans, labels, home })
     }
 
     /// Repeats the last run, if nothing has changed since.
@@ -202,11 +212,12 @@ impl RepeatableRun {
 
     /// Keeps what is to be known for the next run, if it can be known.
     pub(super) fn keep(&self, traced: &TracedSystem<'_>, printed: PrintedRun, system: &dyn System) {
-        let PrintedRun { id, out, err, plans } = printed;
+        let PrintedRun { id, out, err, plans, is_unlabelled } = printed;
         let Some(files) = self.files_of(&id, system) else { return };
-        let of_plan = |out| PrintedAnswer { out, err: String::new(), run: None };
-        let plans = plans.filter(|_| err.is_empty()).into_iter().flatten().map(of_plan);
+        let printed = |out| PrintedAnswer { out, err: String::new(), run: None };
+        let plans = plans.filter(|_| err.is_empty()).into_iter().flatten().map(printed);
         let mut answers: Vec<_> = self.plans.iter().cloned().zip(plans).collect();
+        answers.extend(is_unlabelled.then(|| (self.labels.clone(), printed(String::new()))));
         let answer = PrintedAnswer { out, err, run: Some(files) };
         answers.push((self.question.question.clone(), answer));
         self.question.keep(traced, answers, system);

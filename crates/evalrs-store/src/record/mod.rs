@@ -25,6 +25,7 @@ pub mod rollup;
 pub mod sample_lines;
 pub mod saves;
 pub mod side;
+mod side_cases;
 pub mod spliced;
 pub mod run_history;
 mod shared_results;

@@ -189,12 +189,7 @@ pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
 }
 
 impl PastRun {
-    /// Visits the results that can be read, in order, and reports how many cannot be.
-    pub(crate) fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
-        self.each_line_that(system, &|_| true, visit)
-    }
-
-    /// Visits those whose bytes are wanted, and reports how many of these cannot be read.
+    /// Visits the results whose bytes are wanted, in order, and reports how many of these cannot be read.
     pub(super) fn each_line_that(
         &self,
         system: &dyn System,
@@ -277,7 +272,7 @@ mod tests {
         ]);
         let past = runs(&system, "h", "s").next().unwrap();
         let mut lines = Vec::new();
-        assert_eq!(past.each_line(&system, &mut |line| lines.push(line)), 4);
+        assert_eq!(past.each_line_that(&system, &|_| true, &mut |line| lines.push(line)), 4);
         let ids: Vec<&str> = lines.iter().map(|line| line.sample_id.as_str()).collect();
         assert_eq!(ids, ["a", "c"]);
         assert_eq!((lines[0].input(), lines[0].ground_truth()), (r#"{"b": 1.50}"#, "null"));
@@ -287,7 +282,7 @@ mod tests {
         assert_eq!(graded(0), [Some("x"), None, None]);
         assert_eq!(graded(1), [Some("y"), Some("z"), None]);
         let bare = MemorySystem::with(&[("h/runs/1/header.json", HEADER)]);
-        past.each_line(&bare, &mut |line| panic!("{line:?}"));
+        past.each_line_that(&bare, &|_| true, &mut |line| panic!("{line:?}"));
     }
 
     #[test]

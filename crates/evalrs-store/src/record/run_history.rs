@@ -10,7 +10,7 @@ use std::io;
 use super::lines::{LineReader, RecordLine};
 use super::read::{PastRun, open};
 use super::runs_of;
-use super::side::{ReadSide, read_side};
+use super::side::read_side;
 use evalrs_base::file_path::join;
 use evalrs_base::json_exact;
 use evalrs_base::text::count;
@@ -155,11 +155,9 @@ struct RecordPair {
 
 impl RecordPair {
     fn read(system: &dyn System, home: &str, ids: [&String; 2]) -> Option<Self> {
-        let side = |id: &str| -> Option<ReadSide> {
-            read_side(system, &record(system, home, id)?, None).ok()
-        };
-        let [before, now] = ids.map(|id| side(id));
-        let sides = [before?.side, now?.side];
+        let before = read_side(system, &record(system, home, ids[0])?, None, None).ok()?;
+        let now = read_side(system, &record(system, home, ids[1])?, None, Some(&before)).ok()?;
+        let sides = [before.side, now.side];
         let diff = compare(&sides[0], &sides[1], None, &DiffLabels::default());
         Some(Self { sides, diff })
     }

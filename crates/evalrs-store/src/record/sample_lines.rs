@@ -80,14 +80,43 @@ pub(super) fn written_id(id: &str) -> String {
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
+/// The id of a line as it is written there; none where the line does not begin as evalrs begins it.
+pub(super) fn id_in(line: &[u8]) -> Option<&str> {
+    let format = line.strip_prefix(br#"{"format":"#)?;
+    let digits = format.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let text = format[digits..].strip_prefix(br#","sample_id":""#)?;
+    let mut end = 0;
+    loop {
+        end += memchr::memchr2(b'"', b'\\', text.get(end..)?)?;
+        if text[end] == b'"' {
+            return std::str::from_utf8(&text[..end]).ok();
+        }
+        end += 2;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
 
-    use super::SampleLines;
+    use super::{SampleLines, id_in, written_id};
     use crate::record::read::runs;
     use evalrs_system::System;
     use evalrs_system::memory::MemorySystem;
+
+    #[test]
+    fn ids_are_found_as_they_are_written() {
+        for id in ["a", "", "é \" \\", "\\\"", "\n\u{1}"] {
+            let line = serde_json::json!({"sample_id": id}).to_string();
+            let line = line.replacen('{', "{\"format\":12,", 1);
+            assert_eq!(id_in(line.as_bytes()), Some(written_id(id).as_str()), "{line}");
+            let cut = line.strip_suffix("\"}").unwrap();
+            assert_eq!(id_in(cut.as_bytes()), None, "{cut}");
+        }
+        for line in ["", "{}", r#"{"sample_id":"a","format":1}"#, r#"{"format":1,"sample_id":7}"#] {
+            assert_eq!(id_in(line.as_bytes()), None, "{line}");
+        }
+    }
 
     #[test]
     fn lines_of_the_sample_are_read_and_runs_that_share_a_file_are_read_once() {

@@ -10,17 +10,19 @@ use std::io::BufRead;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::damage::{broken_facts, edited_files};
+use super::damage::damage_of;
 use super::parts::{ResultsPart, between};
-use super::read::{PastGrade, PastHeader, PastRun, each_line_of, read_json};
+use super::read::{PastHeader, PastRun, read_json};
 use super::reference::SaveAt;
 use super::replicates;
 use super::result_files::open_results;
+use super::sample_lines::{id_in, written_id};
 use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
+use super::side_cases::{CaseResults, FileCases, KnownCases};
 use evalrs_base::file_path::join;
 use evalrs_base::text::count;
 use evalrs_metrics::diff::{
-    CaseName, DiffSide, MovedGrade, SideCase, SideGrade, SideName, SideRubric, VerdictMove,
+    CaseName, DiffSide, MovedGrade, SideGrade, SideName, SideRubric, VerdictMove,
 };
 use evalrs_metrics::gate::GateReport;
 use evalrs_model::key::ActionKey;
@@ -33,6 +35,15 @@ pub struct ReadSide {
     pub side: DiffSide,
     /// The sentences.
     pub warnings: Vec<String>,
+    /// The files that its cases are from, of a run.
+    files: Vec<FileCases>,
+}
+
+impl ReadSide {
+    fn known(&self) -> KnownCases<'_> {
+        let DiffSide { graders, cases, .. } = &self.side;
+        KnownCases { graders, cases, files: &self.files }
+    }
 }
 
 /// Why a record has no such side.
@@ -48,15 +59,17 @@ pub enum SideError {
 
 /// Reads the results of a run, or the verdicts of a save.
 ///
-/// A session that did not end has no results: its last save stands for them.
+/// A session that did not end has no results: its last save stands for them. What `other` has of the same files is not read
+/// again.
 pub fn read_side(
     system: &dyn System,
     past: &PastRun,
     save: Option<SaveAt>,
+    other: Option<&ReadSide>,
 ) -> Result<ReadSide, SideError> {
     let has_results = open_results(system, &past.folder).is_ok();
     if save.is_none() && has_results {
-        return Ok(read_run(system, past));
+        return Ok(read_run(system, past, other));
     }
     let saves = read_saves(system, &past.folder);
     let record = match save {
@@ -122,8 +135,11 @@ pub fn read_other_parts(
     let open = |past: &PastRun| open_results(system, &past.folder).ok();
     let mut old = between(open(pasts[0])?, common.old);
     let mut new = between(open(pasts[1])?, new_parts);
-    let read =
-        |past: &PastRun, file: &mut dyn BufRead| side_of(past, read_cases(past, file, &|_| true));
+    let read = |past: &PastRun, file: &mut dyn BufRead| {
+        let mut cases = CaseResults::of(past);
+        cases.read_lines(file, &|_| true);
+        side_of(past, cases)
+    };
     let (old, _) = read(pasts[0], &mut old);
     let (new, is_whole) = read(pasts[1], &mut new);
     let names = new.cases.iter().map(|case| case.name.clone());
@@ -147,8 +163,11 @@ pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<C
             changed.borrow_mut().extend(is_changed.then_some(at));
             is_changed
         };
-        let found = with_results(system, past, |file| read_cases(past, file, &is_wanted));
-        let (side, is_whole) = side_of(past, found);
+        let mut cases = CaseResults::of(past);
+        if let Ok(mut file) = open_results(system, &past.folder) {
+            cases.read_lines(&mut file, &is_wanted);
+        }
+        let (side, is_whole) = side_of(past, cases);
         (side, if is_whole { changed.into_inner() } else { Vec::new() })
     };
     let (old, _) = side(pasts[0], &now);
@@ -158,9 +177,9 @@ pub fn read_changed_sides(system: &dyn System, pasts: [&PastRun; 2]) -> Option<C
 }
 
 /// A side, and whether its cases are its lines: where one could not be read, nobody knows which case is whose.
-fn side_of(past: &PastRun, found: ReadCases) -> (DiffSide, bool) {
+fn side_of(past: &PastRun, found: CaseResults) -> (DiffSide, bool) {
     let is_whole = found.broken + found.again == 0;
-    let CaseResults { graders, read: cases, .. } = found.cases;
+    let CaseResults { graders, read: cases, .. } = found;
     (DiffSide { name: name_of(past), graders, cases, ..DiffSide::default() }, is_whole)
 }
 
@@ -175,47 +194,9 @@ fn line_digests(system: &dyn System, past: &PastRun) -> HashSet<u64> {
     found.into_inner()
 }
 
-/// The cases of a run, and how many lines could not be read or were there before.
-struct ReadCases {
-    cases: CaseResults,
-    broken: usize,
-    again: usize,
-}
-
-fn read_cases(
-    past: &PastRun,
-    file: &mut dyn BufRead,
-    is_wanted: &dyn Fn(&[u8]) -> bool,
-) -> ReadCases {
-    let graders = past.header.graders().map(|(name, _)| name.to_owned());
-    let mut cases = CaseResults::new(graders.collect());
-    let mut again = 0;
-    let broken = each_line_of(file, is_wanted, &mut |line| {
-        let name = CaseName {
-            sample_id: line.sample_id.clone(),
-            model: line.model.clone(),
-            trial: line.trial,
-        };
-        let is_new = !cases.places.contains_key(&name);
-        again += usize::from(!is_new);
-        // The first line of a case stands, whatever a broken file says after it.
-        for (grader, grade) in line.grades.iter().filter(|_| is_new) {
-            if let Some(grade) = side_grade(grade) {
-                let answer = line.submission_of(grader).map(|text| digest_of(text.as_bytes()));
-                cases.add(&name, grader, SideGrade { answer, ..grade });
-            }
-        }
-        for grader in line.not_applicable.keys().filter(|_| is_new) {
-            cases.add(&name, grader, NOT_APPLICABLE);
-        }
-        cases.touch(name);
-    });
-    ReadCases { cases, broken, again }
-}
-
-fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
-    let ReadCases { cases, broken, again } =
-        with_results(system, past, |file| read_cases(past, file, &|_| true));
+fn read_run(system: &dyn System, past: &PastRun, other: Option<&ReadSide>) -> ReadSide {
+    let mut cases = CaseResults::of(past);
+    let files = cases.read_files(past, system, other.map(ReadSide::known));
     let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
     let summary: GateOf =
         read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
@@ -238,11 +219,13 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let warning = |n: usize, what: &str| {
         (n > 0).then(|| format!("{}: {} of results.jsonl {what}", past.id, count(n, "line")))
     };
-    let edited = edited_files(system, &past.folder);
-    let edited = edited.into_iter().chain(broken_facts(system, &past.folder));
-    let edited = edited.map(|edited| format!("{}: {edited}", past.id));
-    let lines = [warning(broken, "cannot be read"), warning(again, "skipped: duplicate results")];
-    ReadSide { side, warnings: edited.chain(lines.into_iter().flatten()).collect() }
+    let lines = [
+        warning(cases.broken, "cannot be read"),
+        warning(cases.again, "skipped: duplicate results"),
+    ];
+    let mut warnings = damage_of(system, past);
+    warnings.extend(lines.into_iter().flatten());
+    ReadSide { side, warnings, files }
 }
 
 fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bool) -> ReadSide {
@@ -286,7 +269,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
         cases: cases.read,
     };
     let warnings = saves.warnings.iter().map(|warning| format!("{}: {warning}", past.id));
-    ReadSide { side, warnings: warnings.collect() }
+    ReadSide { side, warnings: warnings.collect(), files: Vec::new() }
 }
 
 /// Fills in the rationales of one side of the verdicts that moved, as far as the results of its record are theirs: those
@@ -302,7 +285,9 @@ pub fn add_rationales(
     for (at, moved) in moved.iter().enumerate() {
         wanted.entry(moved.case.clone()).or_default().push(at);
     }
-    past.each_line(system, &mut |line| {
+    let ids: HashSet<String> = wanted.keys().map(|case| written_id(&case.sample_id)).collect();
+    let is_wanted = |line: &[u8]| id_in(line).is_none_or(|id| ids.contains(id));
+    past.each_line_that(system, &is_wanted, &mut |line| {
         let mut grades = line.grades;
         // Cases of one model alone are named without it.
         let model = match (&name.model, line.model) {
@@ -354,72 +339,10 @@ fn rubrics_of(header: &PastHeader) -> Vec<SideRubric> {
     rubrics.collect()
 }
 
-/// A grade that says all that is compared; none where a record was tampered with.
-fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
-    Some(SideGrade {
-        score: grade.score?,
-        pass: grade.pass?,
-        error: grade.error.is_some(),
-        applies: true,
-        key: grade.key.as_deref().and_then(ActionKey::parse),
-        answer: None,
-    })
-}
-
-/// Enough of a digest to tell the answers of one case apart, or the lines of two files.
+/// Enough of a digest to tell the lines of two files apart.
 fn digest_of(text: &[u8]) -> u64 {
     let digest = blake3::hash(text);
     digest.as_bytes().iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
-}
-
-const NOT_APPLICABLE: SideGrade =
-    SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None, answer: None };
-
-/// What `read` makes of the results of a run; of none where there are none.
-fn with_results<T>(
-    system: &dyn System,
-    past: &PastRun,
-    read: impl FnOnce(&mut dyn BufRead) -> T,
-) -> T {
-    match open_results(system, &past.folder) {
-        Ok(mut file) => read(&mut file),
-        Err(_) => read(&mut std::io::empty()),
-    }
-}
-
-struct CaseResults {
-    graders: Vec<String>,
-    read: Vec<SideCase>,
-    places: HashMap<CaseName, usize>,
-}
-
-impl CaseResults {
-    fn new(graders: Vec<String>) -> Self {
-        Self { graders, read: Vec::new(), places: HashMap::new() }
-    }
-
-    /// The case of this name, which is made if it is not there.
-    fn touch(&mut self, name: CaseName) -> &mut SideCase {
-        let next = self.read.len();
-        let place = *self.places.entry(name.clone()).or_insert(next);
-        if place == next {
-            self.read.push(SideCase { name, grades: Vec::new() });
-        }
-        &mut self.read[place]
-    }
-
-    fn add(&mut self, name: &CaseName, grader: &str, grade: SideGrade) {
-        let known = self.graders.iter().position(|known| known == grader);
-        let column = known.unwrap_or_else(|| {
-            self.graders.push(grader.to_owned());
-            self.graders.len() - 1
-        });
-        let case = self.touch(name.clone());
-        if case.grades.len() <= column {
-            case.grades.resize(column + 1, None);
-        }
-        case.grades[column] = Some(grade);
-    }
 }
 
 #[cfg(test)]

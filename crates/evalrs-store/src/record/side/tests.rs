@@ -55,7 +55,7 @@ fn past(system: &MemorySystem) -> PastRun {
 }
 
 fn read(system: &MemorySystem, save: Option<SaveAt>) -> Result<ReadSide, SideError> {
-    read_side(system, &past(system), save)
+    read_side(system, &past(system), save, None)
 }
 
 fn shown(read: &ReadSide) -> String {
@@ -155,8 +155,8 @@ fn only_lines_that_differ_are_compared() {
     assert_eq!(places, [("b", 2), ("new", 0)]);
     let [whole, part] = [
         compare(
-            &read_side(&system, &old, None).unwrap().side,
-            &read_side(&system, &new, None).unwrap().side,
+            &read_side(&system, &old, None, None).unwrap().side,
+            &read_side(&system, &new, None, None).unwrap().side,
             None,
             &DiffLabels::default(),
         ),
@@ -167,6 +167,31 @@ fn only_lines_that_differ_are_compared() {
     assert_eq!(part.cases.only_before, whole.cases.only_before);
     system.remove("q/results.jsonl");
     assert!(read_changed_sides(&system, [&old, &new]).is_none());
+}
+
+#[test]
+fn a_file_of_both_sides_is_read_once() {
+    let results = [line("a", 1.0, 1), line("b", 0.0, 2)].join("\n");
+    let other_header = HEADER.replace("{\"name\": \"g\"}", "{\"name\": \"h\"}");
+    let damaged = format!("{results}\n{{");
+    let read_after = |header: &str, results: [&str; 2]| {
+        let system = MemorySystem::with(&[
+            ("r/header.json", HEADER),
+            ("r/results.jsonl", results[0]),
+            ("q/header.json", header),
+            ("q/results.jsonl", results[1]),
+        ]);
+        let [old, new] = ["r", "q"].map(|folder| open(&system, folder, folder).unwrap());
+        let mut old = read_side(&system, &old, None, None).unwrap();
+        // What no file says is known to be from the other side.
+        old.side.cases[0].grades[0].as_mut().unwrap().score = 0.125;
+        shown(&read_side(&system, &new, None, Some(&old)).unwrap())
+    };
+    assert_eq!(read_after(HEADER, [&results, &results]), "a 0.125 1, b 0 1");
+    assert_eq!(read_after(&other_header, [&results, &results]), "a 1 - 1, b 0 - 1");
+    assert_eq!(read_after(HEADER, [&damaged, &damaged]), "a 1 1, b 0 1");
+    let edited = results.replace("\"b\"", "\"c\"");
+    assert_eq!(read_after(HEADER, [&results, &edited]), "a 1 1, c 0 1");
 }
 
 fn with_rationales(system: &MemorySystem, saves: [Option<SaveAt>; 2]) -> Diff {
