@@ -124,7 +124,7 @@ fn edit_suite(space: &Space, from: &str, to: &str) {
     space.write("suite.yaml", before.replace(from, to));
 }
 
-const EDITS: [(&str, SpaceEdit); 29] = [
+const EDITS: [(&str, SpaceEdit); 31] = [
     ("a row", |space| edit_rows(space, |rows| rows.replace("\"800 x", "\"800 y"))),
     ("a row that fails now", |space| {
         edit_rows(space, |rows| rows.replace("\"17 ", "\"17 much too long for this "));
@@ -193,6 +193,10 @@ const EDITS: [(&str, SpaceEdit); 29] = [
         edit_suite(space, "# The bar.\n", "metrics: {mean: {kind: macro, of: kind, by: tags}}\n");
     }),
     ("the function of a grader", |space| edit_suite(space, "max: 12", "max: 9")),
+    ("the opposite of a judge", |space| {
+        edit_suite(space, "model: judge-1", "model: judge-1, not: true");
+    }),
+    ("not the opposite", |space| edit_suite(space, ", not: true", "")),
     ("another grader", |space| {
         edit_suite(space, "gate:", "  ascii: {kind: tool, function: ascii_printable_only}\ngate:");
     }),

@@ -1,5 +1,7 @@
 //! `evalrs run` with a judge, where a spec cannot say it: headers, silence, secrets, links and pipes.
 
+use serde_json::Value;
+
 use crate::judge::{Answer, Judge};
 use crate::space::{Ran, Space, lines};
 
@@ -50,6 +52,26 @@ fn records_of_runs_that_found_the_same_share_their_bytes() {
         1,
         "a folder of the user"
     );
+}
+
+#[test]
+fn the_opposite_of_a_judge_counts_as_it_is_shown() {
+    let space = space(2);
+    let judge = Judge::new(|_, _| Answer::score(0.75));
+    for (settings, score, code) in [("", 0.75, 0), (", not: true", 0.25, 1)] {
+        let settings = format!("endpoint: test, pass_threshold: 0.5{settings}");
+        space.write("suite.yaml", SUITE.replace("endpoint: test", &settings));
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!(ran.code(), code, "{}", ran.shown());
+        let results = space.record("results.jsonl");
+        let line: Value = serde_json::from_str(results.lines().next().unwrap()).unwrap();
+        let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+        let metric = &summary["metrics"]["quality"];
+        assert_eq!(line["grades"]["quality"]["score"], score);
+        assert_eq!(metric["avg_score_total"], score);
+        assert_eq!(line["grades"]["quality"]["pass"] == true, metric["accuracy"] == 1.0);
+    }
+    assert_eq!(judge.count(), 2, "it judges the same");
 }
 
 #[test]

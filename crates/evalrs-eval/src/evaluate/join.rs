@@ -32,7 +32,7 @@ pub fn grade(
 ) -> Option<FinishedGrade> {
     let asked = if let Some(ballots) = JudgeBallots::of(planned, grader) {
         let (poll, is_confirmation) = ballots.poll(outcomes, threshold)?;
-        let score = poll.score().filter(|_| is_confirmation);
+        let score = ballots.score(&poll).filter(|_| is_confirmation);
         poll.grade(score.map(|score| !reaches(score, threshold)))
     } else {
         match planned {
@@ -93,6 +93,7 @@ struct JudgeBallots<'a> {
     keys: &'a [ActionKey],
     /// How many of them every submission gets; the others confirm.
     first: usize,
+    grader: &'a ReadyGrader,
 }
 
 impl<'a> JudgeBallots<'a> {
@@ -100,7 +101,12 @@ impl<'a> JudgeBallots<'a> {
     fn of(planned: &'a GradePlan, grader: &'a ReadyGrader) -> Option<Self> {
         let judge = grader.judge()?;
         let (keys, first) = planned.ballots()?;
-        Some(Self { judge, keys, first })
+        Some(Self { judge, keys, first, grader })
+    }
+
+    /// What the ballots come to. Judges do not know whether the opposite is wanted.
+    fn score(&self, poll: &Poll<'_>) -> Option<f64> {
+        poll.score().map(|score| self.grader.wanted_score(score))
     }
 
     /// The ballots, once all that are wanted are there; and whether those that confirm are among them.
@@ -115,7 +121,7 @@ impl<'a> JudgeBallots<'a> {
     /// Whether the verdict of the first ballots is below the threshold, and there are more to confirm it.
     fn is_confirmed_after(&self, first: &Poll<'_>, threshold: f64) -> bool {
         self.first < self.keys.len()
-            && first.score().is_some_and(|score| !reaches(score, threshold))
+            && self.score(first).is_some_and(|score| !reaches(score, threshold))
     }
 
     fn wanted(&self, outcomes: Outcomes<'_>, threshold: f64) -> &'a [ActionKey] {
@@ -186,7 +192,7 @@ pub fn ballot_scores(
     if let (GradePlan::Graded(grade), true) = (planned, grader.records_votes()) {
         return recorded_votes(grade).into_iter().collect();
     }
-    let Some(JudgeBallots { judge, keys, first }) = JudgeBallots::of(planned, grader) else {
+    let Some(JudgeBallots { judge, keys, first, .. }) = JudgeBallots::of(planned, grader) else {
         return Vec::new();
     };
     let orders = judge.question().orders() as usize;
@@ -219,7 +225,8 @@ pub fn split_votes(
     let Some(judge) = grader.judge() else { return Vec::new() };
     let split = ballot_scores(planned, grader, outcomes).into_iter().filter_map(|votes| {
         let natives = votes.iter().flatten();
-        let passed = natives.map(|native| reaches(judge.question().unit(*native), threshold));
+        let scores = natives.map(|native| grader.wanted_score(judge.question().unit(*native)));
+        let passed = scores.map(|score| reaches(score, threshold));
         let passed: Vec<bool> = passed.collect();
         let passes = passed.iter().filter(|passed| **passed).count();
         let is_split = 0 < passes && passes < passed.len();
@@ -245,7 +252,7 @@ pub fn cell(
         };
         return Some(Cell { score: grade.score, state });
     };
-    let Some(score) = ballots.poll(outcomes, threshold)?.0.score() else {
+    let Some(score) = ballots.score(&ballots.poll(outcomes, threshold)?.0) else {
         return Some(Cell { score: 0.0, state: CellState::Errored });
     };
     Some(Cell { score, state: CellState::of_verdict(reaches(score, threshold)) })

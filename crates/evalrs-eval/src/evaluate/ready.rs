@@ -32,6 +32,11 @@ impl ReadyGrader {
         matches!(&self.method, Method::Tool(tool) if tool.reads_totals)
     }
 
+    /// The score of a submission that is found to have `score`, 0.0..=1.0: of the opposite, where that is wanted.
+    pub(super) fn wanted_score(&self, score: f64) -> f64 {
+        if self.negated { 1.0 - score } else { score }
+    }
+
     /// The judge that grades, if one does.
     pub fn judge(&self) -> Option<&Judge> {
         match &self.method {

@@ -316,6 +316,26 @@ fn ballots_that_confirm_are_wanted_only_below_the_threshold() {
     assert_eq!(wanted(&Sample::new(ROW).plan(&plain), &plain, "0 0"), 2);
 }
 
+#[test]
+fn the_opposite_is_confirmed_where_it_fails() {
+    let rubric = RubricSpec { confirm_fails: 1, ..rubric(&["a"]) };
+    let grader = ReadyGrader { negated: true, ..ready(rubric) };
+    let planned = Sample::new(ROW).plan(&grader);
+    for (shorts, expected, score) in
+        [("0.25 -", 1, 0.75), ("0.75 1", 2, 0.125), ("0.75 0", 2, 0.625)]
+    {
+        assert_eq!(wanted(&planned, &grader, shorts), expected, "{shorts}");
+        let outcomes = outcomes(&planned, &shorts.split(' ').collect::<Vec<_>>());
+        let known = |key| outcomes.get(&key).cloned();
+        let graded = grade(&planned, &grader, &known, 0.5).unwrap().grade;
+        let confirmed = graded.metadata.as_ref().and_then(|told| told.get("confirmed"));
+        assert_eq!(confirmed, (expected == 2).then(|| json!(score < 0.5)).as_ref(), "{shorts}");
+        let counted = cell(&planned, &grader, &known, 0.5).unwrap();
+        assert_eq!((counted.score, graded.score), (score, score), "{shorts}");
+        assert_eq!(counted.state, CellState::of_verdict(score >= 0.5), "{shorts}");
+    }
+}
+
 fn comparing(votes: u32) -> RubricSpec {
     RubricSpec {
         votes,

@@ -291,8 +291,9 @@ proptest! {
         outcomes in prop::collection::vec(any_outcome(), 60),
         threshold in prop::sample::select(vec![0.0, 0.3, 0.5, 0.7, 1.0]),
         by_turns in any::<bool>(),
+        negated in any::<bool>(),
     ) {
-        let grader = ready(rubric);
+        let grader = super::ReadyGrader { negated, ..ready(rubric) };
         let mut sample = Sample::new(ROW);
         if by_turns {
             sample.submission = Submission::Turns(["x", "", "hi"].map(|text| Submission::Text(text.into())).into());
