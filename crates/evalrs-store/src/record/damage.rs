@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{digest_of, read_json};
 use super::read::PastRun;
 use super::recorded::{RecordError, header_problem};
-use super::result_files::{FileCheck, check_results, results_stamp};
+use super::result_files::{FileCheck, FileDigests, check_by, results_stamp};
 use super::{ResultsOrigin, runs_of};
 use evalrs_base::file_path::join;
 use evalrs_system::{FileBytes, System};
@@ -38,7 +38,16 @@ pub(super) fn digests(system: &dyn System, folder: &str) -> BTreeMap<String, Str
 
 /// Which files of the record in `folder` are not what its run wrote, a clause each. Reads all of them.
 pub(super) fn edited_files(system: &dyn System, folder: &str) -> Vec<String> {
-    edited(system, folder, &|_| true)
+    edited(system, folder, &|_| true, &FileDigests::new(system))
+}
+
+/// The same of an earlier run, with its id, where `digests` knows those of some files.
+pub(super) fn all_damage_of(
+    system: &dyn System,
+    past: &PastRun,
+    digests: &FileDigests<'_>,
+) -> Vec<String> {
+    with_facts(system, past, edited(system, &past.folder, &|_| true, digests))
 }
 
 /// The same of an earlier run, with its id, for those who do not read all of it: results that have the size and the time that they
@@ -48,9 +57,13 @@ pub fn damage_of(system: &dyn System, past: &PastRun) -> Vec<String> {
     let is_doubtful = |written: &WrittenDigests| {
         written.results.as_ref().is_none_or(|results| Some(&results.file) != stamp.as_ref())
     };
-    let mut damage = edited(system, &past.folder, &is_doubtful);
-    damage.extend(broken_facts(system, &past.folder));
-    damage.into_iter().map(|file| format!("{}: {file}", past.id)).collect()
+    let edited = edited(system, &past.folder, &is_doubtful, &FileDigests::new(system));
+    with_facts(system, past, edited)
+}
+
+fn with_facts(system: &dyn System, past: &PastRun, edited: Vec<String>) -> Vec<String> {
+    let all = edited.into_iter().chain(broken_facts(system, &past.folder));
+    all.map(|file| format!("{}: {file}", past.id)).collect()
 }
 
 /// That the last record under `home` before that of `id` is passed over, because nobody can read what it is of.
@@ -98,11 +111,12 @@ fn edited(
     system: &dyn System,
     folder: &str,
     reads_results: &dyn Fn(&WrittenDigests) -> bool,
+    digests: &FileDigests<'_>,
 ) -> Vec<String> {
     let facts = system.read(&join(folder, FACTS)).into_bytes().unwrap_or_default();
     let written: WrittenDigests = serde_json::from_slice(&facts).unwrap_or_default();
     let results = written.results_digest.as_ref().filter(|_| reads_results(&written));
-    let results = results.map(|digest| check_results(system, folder, digest));
+    let results = results.map(|digest| check_by(system, folder, digest, digests));
     let others = DIGESTED.into_iter().filter_map(|name| Some((name, written.digests.get(name)?)));
     let edited = |name: &str| format!("{name} is not what the run wrote: it was edited since");
     let checked = others

@@ -4,6 +4,7 @@
 //! So what a run has in common with the one before stands on disk once: a part that is the same is another name of one file, in
 //! each record that has it. None of them needs another record, whichever is removed.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{RESULTS, digest_of, read_json};
 use evalrs_base::file_path::join;
-use evalrs_system::{System, WriteStamp};
+use evalrs_system::{FileIdentity, System, WriteStamp};
 
 /// The list of the parts, in the folder of a record.
 pub(super) const LIST: &str = "results/parts.json";
@@ -121,6 +122,46 @@ pub fn are_results_same(system: &dyn System, folder: &str, state: &str, digest: 
         .is_some_and(|now| now == state || check_results(system, folder, digest) == FileCheck::Same)
 }
 
+/// The digests of files, each made once: records share files.
+pub(super) struct FileDigests<'a> {
+    system: &'a dyn System,
+    known: RefCell<Vec<KnownDigest>>,
+}
+
+/// The digest of a file, whatever its name is.
+#[derive(Clone, Debug)]
+pub(super) struct KnownDigest {
+    file: FileIdentity,
+    digest: String,
+}
+
+impl<'a> FileDigests<'a> {
+    pub(super) fn new(system: &'a dyn System) -> Self {
+        Self::with(system, &[])
+    }
+
+    /// Where some are known.
+    pub(super) fn with(system: &'a dyn System, known: &[KnownDigest]) -> Self {
+        Self { system, known: RefCell::new(known.to_vec()) }
+    }
+
+    pub(super) fn all(self) -> Vec<KnownDigest> {
+        self.known.into_inner()
+    }
+
+    fn of(&self, path: &str) -> Option<String> {
+        let file = self.system.identity(path);
+        let known = |known: &KnownDigest| (Some(known.file) == file).then(|| known.digest.clone());
+        if let Some(digest) = self.known.borrow().iter().find_map(known) {
+            return Some(digest);
+        }
+        let digest = digest_of(self.system, path)?;
+        let known = file.map(|file| KnownDigest { file, digest: digest.clone() });
+        self.known.borrow_mut().extend(known);
+        Some(digest)
+    }
+}
+
 /// Whether there is a list, which may be damaged.
 pub(super) fn has_list(system: &dyn System, folder: &str) -> bool {
     system.open(&join(folder, LIST)).is_ok()
@@ -128,15 +169,25 @@ pub(super) fn has_list(system: &dyn System, folder: &str) -> bool {
 
 /// Whether the results in `folder` have the digest that they were written with; else the file that has not, if it can be told.
 pub(super) fn check_results(system: &dyn System, folder: &str, digest: &str) -> FileCheck {
+    check_by(system, folder, digest, &FileDigests::new(system))
+}
+
+/// The same, where some digests are known.
+pub(super) fn check_by(
+    system: &dyn System,
+    folder: &str,
+    digest: &str,
+    digests: &FileDigests<'_>,
+) -> FileCheck {
     let Some(list) = PartList::read(system, folder) else {
         if has_list(system, folder) {
             return FileCheck::Edited(LIST.to_owned());
         }
-        return FileCheck::of(RESULTS, digest_of(system, &join(folder, RESULTS)), digest);
+        return FileCheck::of(RESULTS, digests.of(&join(folder, RESULTS)), digest);
     };
-    let of_list = FileCheck::of(LIST, digest_of(system, &join(folder, LIST)), digest);
+    let of_list = FileCheck::of(LIST, digests.of(&join(folder, LIST)), digest);
     let parts = list.parts.iter().map(|part| {
-        let found = digest_of(system, &part_path(folder, &part.name));
+        let found = digests.of(&part_path(folder, &part.name));
         FileCheck::of(&format!("results/{}", part.name), found, &part.digest)
     });
     let mut all = std::iter::once(of_list).chain(parts);

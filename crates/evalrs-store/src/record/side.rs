@@ -10,12 +10,12 @@ use std::io::BufRead;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::damage::damage_of;
+use super::damage::all_damage_of;
 use super::parts::{ResultsPart, between};
 use super::read::{PastHeader, PastRun, read_json};
 use super::reference::SaveAt;
 use super::replicates;
-use super::result_files::open_results;
+use super::result_files::{FileDigests, KnownDigest, open_results};
 use super::sample_lines::{id_in, written_id};
 use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
 use super::side_cases::{CaseResults, FileCases, KnownCases};
@@ -37,6 +37,8 @@ pub struct ReadSide {
     pub warnings: Vec<String>,
     /// The files that its cases are from, of a run.
     files: Vec<FileCases>,
+    /// The digests of its files.
+    digests: Vec<KnownDigest>,
 }
 
 impl ReadSide {
@@ -223,9 +225,11 @@ fn read_run(system: &dyn System, past: &PastRun, other: Option<&ReadSide>) -> Re
         warning(cases.broken, "cannot be read"),
         warning(cases.again, "skipped: duplicate results"),
     ];
-    let mut warnings = damage_of(system, past);
+    let known = other.map_or(&[][..], |other| &other.digests);
+    let digests = FileDigests::with(system, known);
+    let mut warnings = all_damage_of(system, past, &digests);
     warnings.extend(lines.into_iter().flatten());
-    ReadSide { side, warnings, files }
+    ReadSide { side, warnings, files, digests: digests.all() }
 }
 
 fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bool) -> ReadSide {
@@ -269,7 +273,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
         cases: cases.read,
     };
     let warnings = saves.warnings.iter().map(|warning| format!("{}: {warning}", past.id));
-    ReadSide { side, warnings: warnings.collect(), files: Vec::new() }
+    ReadSide { side, warnings: warnings.collect(), files: Vec::new(), digests: Vec::new() }
 }
 
 /// Fills in the rationales of one side of the verdicts that moved, as far as the results of its record are theirs: those
