@@ -63,7 +63,7 @@ struct ComparedLine<'a> {
     #[serde(borrow, default)]
     grades: BTreeMap<JsonString<'a>, ComparedGrade<'a>>,
     #[serde(borrow, default)]
-    not_applicable: BTreeMap<JsonString<'a>, IgnoredAny>,
+    not_applicable: BTreeMap<JsonString<'a>, &'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -165,7 +165,7 @@ impl CaseResults {
             self.again += 1;
             return;
         };
-        let shared = submission.map(|text| digest_of(text));
+        let shared = submission.map(digest_of);
         for (grader, grade) in &line.grades {
             let own = submissions.get(grader).map(|text| digest_of(text));
             if let Some(grade) = grade.grade(own.or(shared)) {
