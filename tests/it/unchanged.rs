@@ -574,6 +574,14 @@ fn a_comparison_reads_the_suite_where_it_may_have_labels() {
         assert!(!is_repeated(&found), "{what}: {}", found.shown());
         assert_eq!(printed(&found), without_index(&space, || diff(&space, &judge)), "{what}");
     }
+    // A run over some of the cases does not know of the others.
+    let space = space();
+    for _ in 0..2 {
+        age(&space.path("data"));
+        wait_until_settled();
+        assert_eq!(run(&space, &judge, &["--sample", "a"]).code(), 0);
+    }
+    assert!(!is_repeated(&diff(&space, &judge)));
     // A run over labels knows that there are some.
     let space = repeatable(&judge);
     assert!(!diff(&space, &judge).stdout().contains("agreement"));

@@ -167,7 +167,7 @@ impl EvaluateArgs {
 }
 
 /// Which part of a suite is evaluated.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct SelectArgs {
     /// Use only the first N samples
     #[arg(long, help_heading = "Selection", value_name = "N")]

@@ -6,6 +6,8 @@
 //! set. Then states do not count, so that a fresh checkout is known by its bytes. Digests are made by the first command that
 //! wants them.
 //!
+//! A run over all cases also notes whether it found no label, which is a fact and not shown: `diff` then need not look.
+//!
 //! Deleting the index changes no byte of any report.
 
 use std::cell::{Cell, OnceCell};
@@ -15,7 +17,6 @@ use std::io::Write;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::args::SelectArgs;
 use super::console::Console;
 use super::context::SuiteContext;
 use evalrs_base::file_path::join;
@@ -346,16 +347,13 @@ fn digest_of(parts: &[&str]) -> String {
     blake3::hash(format!("{parts:?}").as_bytes()).to_hex().to_string()
 }
 
-/// The question whether the cases have labels. Only that there are none is ever kept as an answer.
-pub(super) fn labels_question(select: &SelectArgs, file: Option<&str>) -> String {
-    format!("labels {select:?} {file:?}")
-}
+/// The question whether the cases of a suite have labels. Only that there are none is ever kept as an answer.
+pub(super) const LABELS: &str = "labels";
 
 /// Whether it is known, from a run over all cases, that nobody has labelled one of them.
 pub(super) fn are_unlabelled(suite: &str, cache_dir: Option<&str>, console: &Console<'_>) -> bool {
-    let words = labels_question(&SelectArgs::default(), None);
     CommandQuestion::of(&[suite.to_owned()], cache_dir, "", false, console)
-        .and_then(|question| question.of_fact(&words).answer(console.system))
+        .and_then(|question| question.of_fact(LABELS).answer(console.system))
         .is_some()
 }
 

@@ -5,12 +5,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::args::EvaluateArgs;
+use super::args::{EvaluateArgs, SelectArgs};
 use super::console::Console;
 use super::known_chunks::note_linked_results;
-use super::remembered::{
-    CommandQuestion, PrintedAnswer, RecordFiles, is_of_files, labels_question,
-};
+use super::remembered::{CommandQuestion, LABELS, PrintedAnswer, RecordFiles, is_of_files};
 use super::reports::{Reports, process_facts};
 use super::run_end::all_tallies;
 use super::run_history::history_files;
@@ -103,8 +101,8 @@ pub(super) struct RepeatableRun {
     question: CommandQuestion,
     /// The questions of a plan, as text and as JSON.
     plans: [String; 2],
-    /// The question whether there are labels.
-    labels: String,
+    /// The question whether there are labels; none of a run that does not look at all of them.
+    labels: Option<String>,
     home: String,
 }
 
@@ -127,7 +125,8 @@ impl RepeatableRun {
         let question = CommandQuestion::of(suites, cache_dir, &words, args.verify, console)?;
         let home = question.surroundings.records();
         let plans = plans.map(|words| question.question_of(&words));
-        let labels = question.fact_of(&labels_question(select, labels.as_deref()));
+        let is_whole = *select == SelectArgs::default() && labels.is_none();
+        let labels = is_whole.then(|| question.fact_of(LABELS));
         Some(Self { question, plans, labels, home })
     }
 
@@ -217,7 +216,8 @@ impl RepeatableRun {
         let printed = |out| PrintedAnswer { out, err: String::new(), run: None };
         let plans = plans.filter(|_| err.is_empty()).into_iter().flatten().map(printed);
         let mut answers: Vec<_> = self.plans.iter().cloned().zip(plans).collect();
-        answers.extend(is_unlabelled.then(|| (self.labels.clone(), printed(String::new()))));
+        let labels = self.labels.clone().filter(|_| is_unlabelled);
+        answers.extend(labels.map(|question| (question, printed(String::new()))));
         let answer = PrintedAnswer { out, err, run: Some(files) };
         answers.push((self.question.question.clone(), answer));
         self.question.keep(traced, answers, system);
