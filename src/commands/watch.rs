@@ -315,7 +315,7 @@ impl<'a> Keeper<'a> {
     fn new(suite: &'a str, surroundings: &SuiteContext, system: &'a dyn System) -> Self {
         let started = system.now();
         let home = surroundings.records();
-        let id = record::run_id(started, record::last_id(system, &home).as_deref());
+        let id = record::run_id(system, &home, started);
         let folder = join(&record::runs_of(&home), &id);
         let log = SaveLog::new(&folder);
         Self {

@@ -136,8 +136,7 @@ pub(super) async fn begin_run(
     })
     .await?;
     args.labels.clone_from(&served.labels);
-    let last = record::last_id(&OsSystem, &served.home);
-    let id = record::run_id(OsSystem.now(), last.as_deref());
+    let id = record::run_id(&OsSystem, &served.home, OsSystem.now());
     let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
         ApiError::conflict("another evaluation is running: wait for its end, or stop it")
     })?;

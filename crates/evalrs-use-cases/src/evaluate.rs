@@ -46,7 +46,7 @@ use evalrs_model::record_format::FORMAT;
 use evalrs_report::usage::target_lines;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
 use evalrs_store::record::read::PastRun;
-use evalrs_store::record::{RunFacts, last_id, run_id as run_id_after};
+use evalrs_store::record::{self, RunFacts};
 use evalrs_system::System;
 use evalrs_system::traced::TracedSystem;
 
@@ -399,8 +399,7 @@ fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String
     if let Some(watched) = one.watched {
         return watched.id.clone();
     }
-    let last = last_id(system, &one.surroundings.records());
-    run_id_after(started, last.as_deref())
+    record::run_id(system, &one.surroundings.records(), started)
 }
 
 /// Adds the run to the history of its suite, and removes the records beyond those that are kept. It is none the worse for a

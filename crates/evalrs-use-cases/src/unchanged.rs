@@ -168,7 +168,7 @@ impl RepeatableRun {
             None => last.states == now.states,
         };
         let started = system.now();
-        let id = record::run_id(started, record::last_id(system, &self.home).as_deref());
+        let id = record::run_id(system, &self.home, started);
         let facts = facts.repeated(RunFacts {
             id: id.clone(),
             started: started.to_string(),

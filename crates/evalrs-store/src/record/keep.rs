@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn only_records_of_runs_are_old() {
-        assert!(is_run_id(&run_id(jiff::Timestamp::UNIX_EPOCH, None)));
+        let system = MemorySystem::default();
+        assert!(is_run_id(&run_id(&system, "h", jiff::Timestamp::UNIX_EPOCH)));
         for name in ["", "baseline", "20260101", "20260101T000000-00000g", "2026010xT000000-000001"]
         {
             assert!(!is_run_id(name), "{name}");

@@ -433,16 +433,22 @@ pub(crate) fn left_unasked(system: &dyn System, folder: &str) -> bool {
     run.is_some_and(|run| run.actions.values().any(|tally| tally.pending > 0))
 }
 
-/// The id of a run that began at `started`: unique by its suffix, and it sorts after `last`, the run before
-/// it, also within one second.
-pub fn run_id(started: Timestamp, last: Option<&str>) -> String {
+/// The id of a new record in `folder`, of a run that began at `started`: unique by its suffix, and it sorts after those of the same
+/// second. Whatever else is in the folder, a record of another clock or a file of somebody, decides nothing.
+pub(super) fn new_id(system: &dyn System, folder: &str, started: Timestamp) -> String {
     let second = started.strftime("%Y%m%dT%H%M%S-").to_string();
-    let suffix = last.and_then(|last| u32::from_str_radix(last.strip_prefix(&second)?, 16).ok());
-    let number = match suffix {
+    let names = system.list(folder).unwrap_or_default();
+    let suffix = |name: &String| u32::from_str_radix(name.strip_prefix(&second)?, 16).ok();
+    let number = match names.iter().filter_map(suffix).max() {
         None => fastrand::u32(..0x80_0000),
         Some(last) => last.saturating_add(fastrand::u32(1..0x1000)).min(0xff_ffff),
     };
     format!("{second}{number:06x}")
+}
+
+/// The id of a new run, whose record will be under `home`.
+pub fn run_id(system: &dyn System, home: &str, started: Timestamp) -> String {
+    new_id(system, &runs_of(home), started)
 }
 
 /// How many conversations of its target a run made or replayed, and their total usage; none where nothing is known.
@@ -523,17 +529,21 @@ mod tests {
     #[test]
     fn ids_sort_in_the_order_of_the_runs() {
         let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let mut ids = vec![run_id(start, None)];
-        for started in [start; 300].into_iter().chain([start + jiff::SignedDuration::from_secs(1)])
+        let system = MemorySystem::default();
+        let mut ids = Vec::new();
+        for name in
+            ["", "notes", "20260101T000000-", "20260101T000000-xyz", "99999999T000000-000000"]
         {
-            let next = run_id(started, ids.last().map(String::as_str));
-            ids.push(next);
+            system.set(&format!("h/runs/{name}/header.json"), "");
+            for started in [start; 60] {
+                let id = run_id(&system, "h", started);
+                assert!(id.starts_with("20260101T000000-") && id.len() == 22, "{id}");
+                system.set(&format!("h/runs/{id}/header.json"), "");
+                ids.push(id);
+            }
         }
+        ids.push(run_id(&system, "h", start + jiff::SignedDuration::from_secs(1)));
         assert!(ids.is_sorted_by(|left, right| left < right), "{ids:?}");
-        for foreign in ["", "notes", "20260101T000000-", "20260101T000000-xyz"] {
-            let id = run_id(start, Some(foreign));
-            assert!(id.starts_with("20260101T000000-") && id.len() == 22, "{id}");
-        }
     }
 
     #[test]

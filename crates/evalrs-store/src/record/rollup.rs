@@ -1,7 +1,7 @@
 //! Records of roll-ups: a folder each beside the records of runs, `rollups/<id>/rollup.json`.
 
 use super::keep::is_run_id;
-use super::{keep_out_of_version_control, run_id};
+use super::{keep_out_of_version_control, new_id};
 use evalrs_base::file_path::join;
 use evalrs_metrics::rollup::RollupReport;
 use evalrs_system::System;
@@ -19,7 +19,7 @@ pub fn write(
 ) -> std::io::Result<String> {
     let folder = join(home, "rollups");
     let names = system.list(&folder).unwrap_or_default();
-    let id = run_id(ended, names.last().map(String::as_str));
+    let id = new_id(system, &folder, ended);
     let path = join(&join(&folder, &id), "rollup.json");
     keep_out_of_version_control(system, home)?;
     super::write_json(system, &path, report)?;
