@@ -11,10 +11,11 @@ use super::planned::Outcomes;
 use super::{pairwise, similarity};
 use crate::grade::Grade;
 use crate::grade::combined::{combined, pair_agreement, spread};
-use crate::judge::question::Question;
+use crate::judge::question::{Decision, Question};
 use crate::judge::{Judge, reply};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Outcome, Usage};
+use evalrs_model::spec::{Unsure, YesNo};
 
 /// The verdicts of the judges on one submission.
 pub(super) struct Poll<'a> {
@@ -72,7 +73,7 @@ impl<'a> Poll<'a> {
                 }
                 verdicts.push(verdict);
             }
-            let said = if embeds { poll.near(&vectors) } else { said(verdicts, of_vote) };
+            let said = if embeds { poll.near(&vectors) } else { poll.said_in(verdicts, of_vote) };
             poll.votes.push(Vote { judge, said });
         }
         Some(poll)
@@ -117,22 +118,58 @@ impl<'a> Poll<'a> {
         None
     }
 
+    /// What the ballots of one vote say together.
+    fn said_in(
+        &mut self,
+        verdicts: Vec<Option<reply::Verdict>>,
+        keys: &[ActionKey],
+    ) -> Option<ScoredVote> {
+        let mut verdicts = verdicts.into_iter();
+        let first = verdicts.next()??;
+        if let Some(second) = verdicts.next() {
+            return Some(pairwise::said(first, &second?, keys.first() == keys.last()));
+        }
+        let reply::Verdict { native, rationale, decision, .. } = first;
+        // Adding zero turns -0.0 into 0.0: they are one score.
+        let vote =
+            ScoredVote { native: native + 0.0, rationale, orders: None, decision, applies: true };
+        match self.judge.rubric.yes_no {
+            Some(rule) => decided(vote, rule)
+                .map_err(|failed| self.first_failure.get_or_insert(failed))
+                .ok(),
+            None => Some(vote),
+        }
+    }
+
     /// The votes that did not fail.
     fn said(&self) -> impl Iterator<Item = &ScoredVote> {
         self.votes.iter().filter_map(|vote| vote.said.as_ref())
     }
 
-    /// The score of each vote on the judge's own scale, in the order of the ballots; none where it failed.
+    /// The score of each vote on the judge's own scale, in the order of the ballots; none where it failed, or says nothing of
+    /// the submission.
     pub(super) fn natives(&self) -> impl Iterator<Item = Option<f64>> {
-        self.votes.iter().map(|vote| vote.said.as_ref().map(|said| said.native))
+        let applying = |said: &&ScoredVote| said.applies;
+        self.votes.iter().map(move |vote| vote.said.as_ref().filter(applying).map(|said| said.native))
     }
 
     /// The combined score on the judges' own scale, where more than half of the votes did not fail.
     fn native(&self) -> Option<f64> {
-        let natives: Vec<f64> = self.natives().flatten().collect();
-        (natives.len() * 2 > self.votes.len())
-            .then(|| combined(self.judge.rubric.combine, natives))
-            .flatten()
+        if !self.is_valid() || self.says_nothing() {
+            return None;
+        }
+        combined(self.judge.rubric.combine, self.natives().flatten().collect())
+    }
+
+    /// Whether more than half of the votes did not fail.
+    fn is_valid(&self) -> bool {
+        self.said().count() * 2 > self.votes.len()
+    }
+
+    /// Whether more than half of these say nothing of the submission.
+    pub(super) fn says_nothing(&self) -> bool {
+        let silent = self.said().filter(|said| !said.applies).count();
+        self.is_valid() && silent * 2 > self.said().count()
     }
 
     /// The score, 0.0..=1.0, where more than half of the votes did not fail.
@@ -143,8 +180,10 @@ impl<'a> Poll<'a> {
     /// The grade; `confirmed` is whether a verdict below the threshold was confirmed, if that was
     /// requested.
     pub(super) fn grade(self, confirmed: Option<bool>) -> Grade {
+        let silent = || self.said().find(|said| !said.applies).filter(|_| self.says_nothing());
         let mut grade = match (self.native(), &self.first_failure) {
             (Some(native), _) => self.combine(native),
+            (None, _) if let Some(vote) = silent() => nothing_said(vote),
             (None, Some(failure)) => failed_grade(failure),
             (None, None) => Grade::failed("no_votes", "there are no votes"),
         };
@@ -162,9 +201,13 @@ impl<'a> Poll<'a> {
     /// The grade of the combined score `native`, with the rationale of the vote nearest to it.
     fn combine(&self, native: f64) -> Grade {
         let distance = |said: &ScoredVote| (said.native - native).abs();
-        let nearest = self.said().min_by(|left, right| distance(left).total_cmp(&distance(right)));
+        let applying = self.said().filter(|said| said.applies);
+        let nearest = applying.min_by(|left, right| distance(left).total_cmp(&distance(right)));
         let rationale = nearest.map(|said| said.rationale.clone()).unwrap_or_default();
         let mut grade = Grade::new(self.judge.question().unit(native), rationale);
+        if let Some(decision) = nearest.and_then(|said| said.decision) {
+            put(&mut grade, "verdict", Value::from(decision.name()));
+        }
         let several = self.votes.len() > 1;
         if several {
             let natives: Vec<f64> = self.natives().flatten().collect();
@@ -211,19 +254,35 @@ impl<'a> Poll<'a> {
     }
 }
 
-/// What the ballots of one vote say together.
-fn said(verdicts: Vec<Option<reply::Verdict>>, keys: &[ActionKey]) -> Option<ScoredVote> {
-    let mut verdicts = verdicts.into_iter();
-    let first = verdicts.next()??;
-    match verdicts.next() {
-        // Adding zero turns -0.0 into 0.0: they are one score.
-        None => Some(ScoredVote {
-            native: first.native + 0.0,
-            rationale: first.rationale,
-            orders: None,
-        }),
-        Some(second) => Some(pairwise::said(first, &second?, keys.first() == keys.last())),
+/// What the answer to a question for yes or no counts for; a failure where the judge cannot tell, and that is one.
+fn decided(vote: ScoredVote, rule: YesNo) -> Result<ScoredVote, FailedBallot> {
+    let score = |is_met: bool| f64::from(u8::from(is_met));
+    let native = match (vote.decision, rule.unsure) {
+        (Some(Decision::Yes), _) => score(rule.expect),
+        (Some(Decision::No), _) => score(!rule.expect),
+        (Some(Decision::CannotTell), Unsure::Error) => {
+            return Err(FailedBallot {
+                kind: "cannot_tell",
+                message: format!("the judge cannot tell: {}", vote.rationale),
+                reply: None,
+                stderr: None,
+            });
+        }
+        (Some(Decision::CannotTell), Unsure::NotMet) => 0.0,
+        (Some(Decision::CannotTell), Unsure::Skip) | (Some(Decision::NotApplicable) | None, _) => {
+            return Ok(ScoredVote { applies: false, native: 0.0, ..vote });
+        }
+    };
+    Ok(ScoredVote { native, ..vote })
+}
+
+/// The grade of a submission that the question does not apply to.
+fn nothing_said(vote: &ScoredVote) -> Grade {
+    let mut grade = Grade::not_applicable(vote.rationale.clone());
+    if let Some(decision) = vote.decision {
+        put(&mut grade, "verdict", Value::from(decision.name()));
     }
+    grade
 }
 
 fn failed_grade(failure: &FailedBallot) -> Grade {

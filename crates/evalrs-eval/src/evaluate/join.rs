@@ -252,8 +252,12 @@ pub fn cell(
         };
         return Some(Cell { score: grade.score, state });
     };
-    let Some(score) = ballots.score(&ballots.poll(outcomes, threshold)?.0) else {
-        return Some(Cell { score: 0.0, state: CellState::Errored });
+    let poll = ballots.poll(outcomes, threshold)?.0;
+    let Some(score) = ballots.score(&poll) else {
+        let state =
+            if poll.says_nothing() { CellState::NotApplicable } else { CellState::Errored };
+        return Some(Cell { score: 0.0, state });
+    };
     };
     Some(Cell { score, state: CellState::of_verdict(reaches(score, threshold)) })
 }

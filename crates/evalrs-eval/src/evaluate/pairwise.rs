@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::case_part::CasePart;
 use crate::grade::Grade;
+use crate::judge::question::Decision;
 use crate::judge::reply::Verdict;
 use evalrs_base::path::lookup;
 use evalrs_model::spec::CompareTo;
@@ -21,6 +22,10 @@ pub(super) struct ScoredVote {
     pub rationale: String,
     /// The verdict in each order, where two submissions are compared.
     pub orders: Option<Orders>,
+    /// The answer, where the question was for one.
+    pub decision: Option<Decision>,
+    /// Whether it says something of the submission.
+    pub applies: bool,
 }
 
 /// The verdict of a judge in each order, from the view of the submission: 1.0 it wins, 0.5 neither, 0.0 it
@@ -58,7 +63,13 @@ pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> S
         // The judge contradicts itself: neither reason alone is why.
         format!("As A: {}\nAs B: {}", forward.rationale, reversed.rationale)
     };
-    ScoredVote { native: orders.score(), rationale, orders: Some(orders) }
+    ScoredVote {
+        native: orders.score(),
+        rationale,
+        orders: Some(orders),
+        decision: None,
+        applies: true,
+    }
 }
 
 /// The rationale of a single vote: the answer in each order, and the place it favours.

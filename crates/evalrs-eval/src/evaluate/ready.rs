@@ -8,6 +8,7 @@ use crate::grade::reference::ReferencePattern;
 use crate::judge::Judge;
 use crate::program::ProgramIdentity;
 use evalrs_model::expression::Expression;
+use evalrs_model::spec::CriteriaSpec;
 
 /// A grader ready to grade.
 #[derive(Debug)]
@@ -100,4 +101,6 @@ pub enum ReadyReward {
     Expression(Expression),
     /// By a program.
     Program(Arc<ProgramIdentity>),
+    /// By what the criteria of the rubric say together.
+    Criteria(Arc<CriteriaSpec>),
 }

@@ -4,6 +4,7 @@
 //! its own: a failure is no score.
 
 use super::planned::GradePlan;
+use super::criteria;
 use super::programs::{self, UsableGrade};
 use super::ready::{Method, ReadyGrader, ReadyReward};
 use crate::action::Action;
@@ -33,6 +34,13 @@ pub fn plan_reward(
         }
         Method::Tool(_) | Method::Judge(_) | Method::Program(_) => return GradePlan::Skipped,
     };
+    if let ReadyReward::Criteria(spec) = reward {
+        let grades: Vec<Option<&Grade>> = spec
+            .graders(&grader.scope.name)
+            .map(|name| said.iter().find(|(known, _, _)| *known == name)?.1.as_ref())
+            .collect();
+        return criteria::combined(spec, &grades).map_or(GradePlan::Blocked, GradePlan::Graded);
+    }
     let grades = match grades(reward, said) {
         Ok(Some(grades)) => grades,
         Ok(None) => return GradePlan::Blocked,
@@ -46,6 +54,7 @@ pub fn plan_reward(
             Ok(action) => GradePlan::Ask(Action::Program(action).key()),
             Err(failed) => GradePlan::Graded(failed),
         },
+        ReadyReward::Criteria(_) => GradePlan::Skipped,
     }
 }
 
@@ -66,7 +75,7 @@ pub fn reward_action(
 fn grades(reward: &ReadyReward, said: &[OtherGrade]) -> Result<Option<Vec<UsableGrade>>, Grade> {
     let is_used = |name: &String| match reward {
         ReadyReward::Expression(expression) => expression.names.contains(name),
-        ReadyReward::Program(_) => true,
+        ReadyReward::Program(_) | ReadyReward::Criteria(_) => true,
     };
     let mut grades = Vec::new();
     for (name, grade, submission) in said.iter().filter(|(name, _, _)| is_used(name)) {

@@ -25,7 +25,7 @@ pub(super) fn cosine(left: &[f64], right: &[f64]) -> Result<f64, String> {
 pub(super) fn vote(left: &[f64], right: &[f64]) -> Result<ScoredVote, String> {
     let native = cosine(left, right)?;
     let rationale = format!("Cosine similarity: {native:.4}");
-    Ok(ScoredVote { native, rationale, orders: None })
+    Ok(ScoredVote { native, rationale, orders: None, decision: None, applies: true })
 }
 
 #[cfg(test)]

@@ -27,7 +27,9 @@ pub use action::{JudgeAction, JudgeAgent, JudgeProgram};
 
 use super::program::ProgramIdentity;
 use evalrs_model::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
-use evalrs_model::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale};
+use evalrs_model::spec::{
+    HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale, YesNo,
+};
 use question::{Order, Question};
 pub use request_url::{percent_decoded, secret_parameters, without_secrets};
 use template::{JudgeMessage, MessageKind, Placeholders};
@@ -87,10 +89,14 @@ impl Judge {
         environment: BaseUrls<'_>,
         read: &[Arc<ProgramIdentity>],
     ) -> Self {
-        let question = match (&rubric.embedding, &rubric.compare_to, rubric.scale) {
-            (Some(spec), _, _) => Question::Embed { dimensions: spec.dimensions },
-            (None, Some(_), _) => Question::Compare,
-            (None, None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
+        let question = if let Some(spec) = &rubric.embedding {
+            Question::Embed { dimensions: spec.dimensions }
+        } else if rubric.compare_to.is_some() {
+            Question::Compare
+        } else if let Some(YesNo { may_not_apply, .. }) = rubric.yes_no {
+            Question::Decide { may_not_apply }
+        } else {
+            Question::Score(rubric.scale.unwrap_or(Scale::UNIT))
         };
         let seats = rubric.judges.iter().map(|spec| {
             let program = spec.program.as_ref().map(|program| JudgeProgram::new(program, read));
@@ -269,7 +275,9 @@ impl JudgeEndpoint {
             headers: open_headers(&spec.headers),
             response_format: match question {
                 Question::Embed { .. } => ReplyFormat::Text,
-                Question::Score(_) | Question::Compare => spec.response_format,
+                Question::Score(_) | Question::Compare | Question::Decide { .. } => {
+                    spec.response_format
+                }
             },
             question,
             vote: 0,

@@ -4,6 +4,7 @@
 //! [`super::reply`], which believes nothing else. All three are made here.
 
 use serde_json::{Value, json};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use evalrs_model::spec::{ReplyFormat, Scale};
 
@@ -14,6 +15,11 @@ pub enum Question {
     Score(Scale),
     /// Which of two submissions is better?
     Compare,
+    /// Is it so?
+    Decide {
+        /// Whether the question may not apply to the submission.
+        may_not_apply: bool,
+    },
     /// What is this text as a vector? Of the submission, and of the reference.
     Embed {
         /// How long the vector is to be, where the model leaves a choice.
@@ -55,11 +61,33 @@ impl ReplyShape {
 /// The answers to [`Question::Compare`].
 pub const WINNERS: [&str; 3] = ["A", "B", "tie"];
 
+/// An answer to [`Question::Decide`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantNames, EnumString)]
+#[strum(serialize_all = "snake_case", ascii_case_insensitive)]
+pub enum Decision {
+    Yes,
+    No,
+    CannotTell,
+    NotApplicable,
+}
+
+impl Decision {
+    /// Its name in replies and reports.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The answers that a judge may give.
+    pub fn names(may_not_apply: bool) -> &'static [&'static str] {
+        if may_not_apply { Self::VARIANTS } else { &Self::VARIANTS[..3] }
+    }
+}
+
 impl Question {
     /// The number of orders that are judged.
     pub fn orders(self) -> u32 {
         match self {
-            Self::Score(_) => 1,
+            Self::Score(_) | Self::Decide { .. } => 1,
             Self::Compare | Self::Embed { .. } => 2,
         }
     }
@@ -68,7 +96,7 @@ impl Question {
     pub fn unit(self, native: f64) -> f64 {
         match self {
             Self::Score(scale) => scale.unit(native),
-            Self::Compare => native,
+            Self::Compare | Self::Decide { .. } => native,
             // Texts that point apart are as unlike as texts can be.
             Self::Embed { .. } => native.clamp(0.0, 1.0),
         }
@@ -84,6 +112,10 @@ impl Question {
             Self::Compare => {
                 "{\"rationale\": <string>, \"winner\": \"A\" or \"B\" or \"tie\"}".to_owned()
             }
+            Self::Decide { may_not_apply } => {
+                let names = Decision::names(may_not_apply).join("\" or \"");
+                format!("{{\"reason\": <string>, \"verdict\": \"{names}\"}}")
+            }
             Self::Embed { .. } => "{\"embedding\": <list of numbers>}".to_owned(),
         }
     }
@@ -96,17 +128,23 @@ impl Question {
 
     /// The reply that is wanted, as a JSON schema.
     pub fn schema(self) -> Value {
+        let mut why = "rationale";
         let (name, answer) = match self {
             Self::Score(Scale { min, max }) => {
                 ("score", json!({"type": "number", "minimum": min, "maximum": max}))
             }
             Self::Compare => ("winner", json!({"type": "string", "enum": WINNERS})),
+            Self::Decide { may_not_apply } => {
+                why = "reason";
+                let names = Decision::names(may_not_apply);
+                ("verdict", json!({"type": "string", "enum": names}))
+            }
             Self::Embed { dimensions } => return json!({"embedding": {"dimensions": dimensions}}),
         };
         json!({
             "type": "object",
-            "properties": {"rationale": {"type": "string"}, name: answer},
-            "required": ["rationale", name],
+            "properties": {why: {"type": "string"}, name: answer},
+            "required": [why, name],
             "additionalProperties": false,
         })
     }

@@ -13,7 +13,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::json;
-use super::question::{Question, WINNERS};
+use super::question::{Decision, Question, WINNERS};
 use evalrs_base::json_syntax::as_text;
 use evalrs_model::spec::Scale;
 
@@ -26,6 +26,8 @@ pub struct Verdict {
     pub native: f64,
     /// Why; empty if the judge gave no reason.
     pub rationale: String,
+    /// The answer, where the question was for one.
+    pub decision: Option<Decision>,
 }
 
 /// The verdict in a reply that is known to quote nothing, or what is wrong with it.
@@ -39,13 +41,14 @@ pub fn read_beside(text: &str, question: Question, quotable: &[&str]) -> Result<
     let answer = match question {
         Question::Score(_) => "score",
         Question::Compare => "winner",
+        Question::Decide { .. } => "verdict",
         Question::Embed { dimensions } => {
             let length = embedding(text)?.len();
             if dimensions.is_some_and(|wanted| wanted as usize != length) {
                 let why = "dimensions, not those that were asked for";
                 return Err(format!("the embedding has {length} {why}"));
             }
-            return Ok(Verdict { score: 0.0, native: 0.0, rationale: String::new() });
+            return Ok(Verdict { score: 0.0, native: 0.0, rationale: String::new(), decision: None });
         }
     };
     let object = object_in(&json::without_halves(text), answer, quotable)?;
@@ -53,16 +56,22 @@ pub fn read_beside(text: &str, question: Question, quotable: &[&str]) -> Result<
         None | Some(Value::Null) => return Err(format!("the reply has no `{answer}`")),
         Some(said) => said,
     };
+    let mut decision = None;
     let native = match question {
         Question::Score(scale) => score(said, scale)?,
         Question::Compare => winner(said)?,
+        Question::Decide { may_not_apply } => {
+            let decided = self::decision(said, Decision::names(may_not_apply))?;
+            decision = Some(decided);
+            f64::from(decided == Decision::Yes)
+        }
         Question::Embed { .. } => 0.0,
     };
     let score = question.unit(native);
     // Some models have a word of their own for it, whatever they are told.
     let names = ["rationale", "reason", "reasoning", "explanation"];
     let said = names.iter().filter_map(|name| object.get(*name)).find(|said| !said.is_null());
-    Ok(Verdict { score, native, rationale: said.map(as_text).unwrap_or_default() })
+    Ok(Verdict { score, native, rationale: said.map(as_text).unwrap_or_default(), decision })
 }
 
 /// The vector in what is kept of an embedding.
@@ -100,6 +109,19 @@ fn winner(said: &Value) -> Result<f64, String> {
         Some(_) => Ok(0.5),
         None => Err(format!("`winner` is {}, not \"A\", \"B\" or \"tie\"", shown(said))),
     }
+}
+
+/// One of `names`. JSON's own words for yes and no are theirs.
+fn decision(said: &Value, names: &[&str]) -> Result<Decision, String> {
+    let text = match said {
+        Value::Bool(is_so) => if *is_so { "yes" } else { "no" },
+        said => said.as_str().unwrap_or_default().trim(),
+    };
+    let known = names.iter().find(|name| name.eq_ignore_ascii_case(text));
+    known.and_then(|name| name.parse().ok()).ok_or_else(|| {
+        let names = names.join("\" or \"");
+        format!("`verdict` is {}, not \"{names}\"", shown(said))
+    })
 }
 
 fn shown(value: &Value) -> String {
@@ -201,7 +223,11 @@ impl FoundObject<'_> {
         if self.before.trim_start().starts_with("<think>") {
             return Err("the reply ends before its thoughts do".to_owned());
         }
-        let mentions = if answer == "score" { SCORE.as_ref() } else { WINNER.as_ref() };
+        let mentions = match answer {
+            "score" => SCORE.as_ref(),
+            "verdict" => DECISION.as_ref(),
+            _ => WINNER.as_ref(),
+        };
         let said = self.object.get(answer);
         let mut around = [self.before, self.after].into_iter();
         let differs = around.any(|text| mentions_other(text, mentions, said));
@@ -255,6 +281,14 @@ static SCORE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static WINNER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?i:(?:\b|_)winner\b)[\s"'`*_\\]*(?:[:=|→]|(?i:is)\b)?[\s"'`*_\\]*(?i:(?:submission|answer|response)\s+)?(?:([AB]|(?i:tie))\b|([ab])(?:["'`*_.,;!)\\]|$))"#,
+    )
+    .ok()
+});
+
+/// A verdict that a text says.
+static DECISION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?i)(?:\b|_)verdict\b[\s"'`*_\\]*(?:[:=|→]|is\b)?[\s"'`*_\\]*\b(yes|no|cannot_tell|not_applicable)\b"#,
     )
     .ok()
 });

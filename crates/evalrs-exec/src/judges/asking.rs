@@ -224,7 +224,7 @@ pub(crate) fn estimate(action: &JudgeAction) -> u64 {
     let sent = (action.system.len() + action.user.len()) as u64 / TOKEN_BYTES;
     let received = match action.question {
         Question::Embed { .. } => 0,
-        Question::Score(_) | Question::Compare => REPLY_TOKENS,
+        Question::Score(_) | Question::Compare | Question::Decide { .. } => REPLY_TOKENS,
     };
     sent + action.max_tokens.map_or(received, u64::from)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CompareTo, ProgramSpec, RubricSpec};
+use super::{CompareTo, CriteriaSpec, ProgramSpec, RubricSpec};
 use crate::expression::{Expression, RowCondition};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +74,8 @@ pub enum RewardSpec {
     Expression(Expression),
     /// By a program, which gets all grades.
     Program(Box<ProgramSpec>),
+    /// By what the criteria of a rubric say together.
+    Criteria(Box<CriteriaSpec>),
 }
 
 /// Which part of a trajectory is graded.

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::{Lint, ProgramSpec};
+use super::{Lint, ProgramSpec, YesNo};
 
 /// A range of scores, from complete failure to full success.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -80,6 +80,9 @@ pub struct RubricSpec {
     pub unfenced: Vec<String>,
     /// The warnings about it that are not wanted; in no key.
     pub allow: Vec<Lint>,
+    /// Set where the question is one for yes or no.
+    #[serde(skip)]
+    pub yes_no: Option<YesNo>,
     /// Set where nothing is judged, and a model embeds the submission and a reference.
     #[serde(skip)]
     pub embedding: Option<EmbeddingSpec>,

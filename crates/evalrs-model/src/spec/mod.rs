@@ -3,6 +3,7 @@
 //! The bottom of the pipeline's vocabulary: graders, judges, programs and gates are made from these types, and know
 //! nothing of YAML. `evalrs_suite` reads a file into them.
 
+pub mod criteria;
 pub mod dataset;
 pub mod gate;
 pub mod grader;
@@ -15,6 +16,7 @@ pub mod rollup;
 pub mod series;
 pub mod target;
 
+pub use criteria::{CombinedCriteria, CriteriaSpec, CriterionSpec, Unsure, YesNo, grader_of};
 pub use dataset::{
     DATASET_FORMATS, DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers,
 };

@@ -1,0 +1,83 @@
+//! What a suite says of a rubric that is taken apart: its criteria, and how their verdicts become one score.
+//!
+//! Each criterion is a grader of its own, `rubric.criterion`, with an action of its own. So nothing that is here is in a key:
+//! names, weights and the combination only decide what is made of verdicts.
+
+use serde::Serialize;
+use strum::{EnumString, IntoStaticStr, VariantNames};
+
+use crate::expression::Expression;
+
+/// What the criteria of a rubric say together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CriteriaSpec {
+    /// In the order of the suite, at least one.
+    pub criteria: Vec<CriterionSpec>,
+    pub combine: CombinedCriteria,
+}
+
+impl CriteriaSpec {
+    /// The names of the graders that they are, in the rubric `rubric`.
+    pub fn graders(&self, rubric: &str) -> impl Iterator<Item = String> {
+        self.criteria.iter().map(move |criterion| grader_of(rubric, &criterion.name))
+    }
+}
+
+/// The name of the grader that a criterion of `rubric` is.
+pub fn grader_of(rubric: &str, criterion: &str) -> String {
+    format!("{rubric}.{criterion}")
+}
+
+/// What one criterion counts for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CriterionSpec {
+    /// Its name in its rubric.
+    pub name: String,
+    /// Greater than 0.
+    pub weight: f64,
+    /// Whether a submission that does not meet it has the score 0.
+    pub is_required: bool,
+    /// The least score that meets it, 0..=1.
+    pub pass_threshold: f64,
+}
+
+/// How the scores of criteria become one, 0..=1.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CombinedCriteria {
+    /// Their mean by weight.
+    Weighted,
+    /// Their mean, each as much.
+    Mean,
+    /// 1 if each is met, else 0.
+    All,
+    /// 1 if one is met, else 0.
+    Any,
+    /// An expression over their scores.
+    Expression(Expression),
+}
+
+/// A criterion that is a question for yes or no: what the answers mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct YesNo {
+    /// The answer that meets it: whether that is yes.
+    pub expect: bool,
+    /// Whether the judge may say that it does not apply.
+    pub may_not_apply: bool,
+    pub unsure: Unsure,
+}
+
+/// What it means that a judge cannot tell.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, EnumString, IntoStaticStr, VariantNames,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Unsure {
+    /// The criterion is not met.
+    #[default]
+    NotMet,
+    /// It could not be judged.
+    Error,
+    /// It does not count.
+    Skip,
+}
