@@ -134,9 +134,9 @@ impl<'a> Poll<'a> {
         let vote =
             ScoredVote { native: native + 0.0, rationale, orders: None, decision, applies: true };
         match self.judge.rubric.yes_no {
-            Some(rule) => decided(vote, rule)
-                .map_err(|failed| self.first_failure.get_or_insert(failed))
-                .ok(),
+            Some(rule) => {
+                decided(vote, rule).map_err(|failed| self.first_failure.get_or_insert(failed)).ok()
+            }
             None => Some(vote),
         }
     }
@@ -150,7 +150,9 @@ impl<'a> Poll<'a> {
     /// the submission.
     pub(super) fn natives(&self) -> impl Iterator<Item = Option<f64>> {
         let applying = |said: &&ScoredVote| said.applies;
-        self.votes.iter().map(move |vote| vote.said.as_ref().filter(applying).map(|said| said.native))
+        self.votes
+            .iter()
+            .map(move |vote| vote.said.as_ref().filter(applying).map(|said| said.native))
     }
 
     /// The combined score on the judges' own scale, where more than half of the votes did not fail.

@@ -146,13 +146,14 @@ fn score(
     }
     let of_truth = |is_so: bool| Some(f64::from(u8::from(is_so)));
     Ok(match combine {
-        CombinedCriteria::Weighted => weighted_mean(&scores.iter().map(weighted).collect::<Vec<_>>()),
+        CombinedCriteria::Weighted => {
+            weighted_mean(&scores.iter().map(weighted).collect::<Vec<_>>())
+        }
         CombinedCriteria::Mean => mean(&scores.iter().map(|one| one.score).collect::<Vec<_>>()),
         CombinedCriteria::All => of_truth(scores.iter().all(ScoredCriterion::is_met)),
         CombinedCriteria::Any => of_truth(scores.iter().any(ScoredCriterion::is_met)),
-        CombinedCriteria::Expression(expression) => expression.value(&|name| {
-            scores.iter().find(|one| one.spec.name == name).map(|one| one.score)
-        })?,
+        CombinedCriteria::Expression(expression) => expression
+            .value(&|name| scores.iter().find(|one| one.spec.name == name).map(|one| one.score))?,
     })
 }
 

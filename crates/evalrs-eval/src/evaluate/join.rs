@@ -254,10 +254,8 @@ pub fn cell(
     };
     let poll = ballots.poll(outcomes, threshold)?.0;
     let Some(score) = ballots.score(&poll) else {
-        let state =
-            if poll.says_nothing() { CellState::NotApplicable } else { CellState::Errored };
+        let state = if poll.says_nothing() { CellState::NotApplicable } else { CellState::Errored };
         return Some(Cell { score: 0.0, state });
-    };
     };
     Some(Cell { score, state: CellState::of_verdict(reaches(score, threshold)) })
 }

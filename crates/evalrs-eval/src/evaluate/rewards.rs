@@ -3,8 +3,8 @@
 //! A reward is a grader whose submission is grades. So it waits for them, and an error of one of them is an error of
 //! its own: a failure is no score.
 
-use super::planned::GradePlan;
 use super::criteria;
+use super::planned::GradePlan;
 use super::programs::{self, UsableGrade};
 use super::ready::{Method, ReadyGrader, ReadyReward};
 use crate::action::Action;

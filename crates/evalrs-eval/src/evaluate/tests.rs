@@ -24,7 +24,7 @@ use evalrs_model::delta::CellState;
 use evalrs_model::key::{ActionKey, KeyMap, KeyVersion};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use evalrs_model::spec::{
-    Combine, CompareTo, DatasetFormat, DatasetSpec, JudgeSpec, RubricSpec, Scale,
+    Combine, CompareTo, DatasetFormat, DatasetSpec, JudgeSpec, RubricSpec, Scale, Unsure, YesNo,
 };
 
 /// A grader whose judges are these models.
@@ -122,6 +122,9 @@ fn outcome(short: &str, ballot: usize) -> Outcome {
         "?" => "no verdict".to_owned(),
         "A" | "B" | "tie" => {
             json!({"winner": short, "rationale": format!("r{ballot}")}).to_string()
+        }
+        "yes" | "no" | "cannot_tell" | "not_applicable" => {
+            json!({"reason": format!("r{ballot}"), "verdict": short}).to_string()
         }
         score => format!("{{\"score\": {score}, \"rationale\": \"r{ballot}\"}}"),
     };
@@ -333,6 +336,57 @@ fn the_opposite_is_confirmed_where_it_fails() {
         let counted = cell(&planned, &grader, &known, 0.5).unwrap();
         assert_eq!((counted.score, graded.score), (score, score), "{shorts}");
         assert_eq!(counted.state, CellState::of_verdict(score >= 0.5), "{shorts}");
+    }
+}
+
+#[test]
+fn answers_count_as_the_criterion_says() {
+    let deciding = |expect: bool, unsure: Unsure, votes: u32| {
+        let yes_no = Some(YesNo { expect, may_not_apply: true, unsure });
+        ready(RubricSpec { yes_no, votes, ..rubric(&["m"]) })
+    };
+    let scored = |grader: &ReadyGrader, shorts: &str| {
+        let planned = Sample::new(ROW).plan(grader);
+        let shorts: Vec<&str> = shorts.split(' ').collect();
+        let outcomes = outcomes(&planned, &shorts);
+        let known = |key| outcomes.get(&key).cloned();
+        let graded = grade(&planned, grader, &known, 1.0).unwrap().grade;
+        let counted = cell(&planned, grader, &known, 1.0).unwrap();
+        let state = match (graded.applies, &graded.error) {
+            (false, _) => CellState::NotApplicable,
+            (_, Some(_)) => CellState::Errored,
+            _ => CellState::of_verdict(graded.passes(1.0)),
+        };
+        assert_eq!((counted.score, counted.state), (graded.score, state), "{shorts:?}");
+        match (state, graded.error) {
+            (CellState::NotApplicable, _) => "-".to_owned(),
+            (_, Some(error)) => error.kind,
+            _ => graded.score.to_string(),
+        }
+    };
+    for (expect, unsure, shorts, expected) in [
+        (true, Unsure::NotMet, "yes", "1"),
+        (true, Unsure::NotMet, "no", "0"),
+        (false, Unsure::NotMet, "yes", "0"),
+        (false, Unsure::NotMet, "no", "1"),
+        (true, Unsure::NotMet, "cannot_tell", "0"),
+        (false, Unsure::NotMet, "cannot_tell", "0"),
+        (true, Unsure::Error, "cannot_tell", "cannot_tell"),
+        (true, Unsure::Skip, "cannot_tell", "-"),
+        (true, Unsure::Error, "not_applicable", "-"),
+        (true, Unsure::NotMet, "!", "server"),
+        (true, Unsure::NotMet, "0.5", "invalid_reply"),
+        (true, Unsure::NotMet, "yes yes no", "1"),
+        (true, Unsure::NotMet, "yes no cannot_tell", "0"),
+        (true, Unsure::NotMet, "yes yes not_applicable", "1"),
+        (true, Unsure::NotMet, "yes not_applicable not_applicable", "-"),
+        (true, Unsure::Skip, "no cannot_tell cannot_tell", "-"),
+        (true, Unsure::Error, "yes yes cannot_tell", "1"),
+        (true, Unsure::Error, "yes cannot_tell cannot_tell", "cannot_tell"),
+        (true, Unsure::NotMet, "! ! yes", "server"),
+    ] {
+        let grader = deciding(expect, unsure, shorts.split(' ').count() as u32);
+        assert_eq!(scored(&grader, shorts), expected, "{expect} {unsure:?} {shorts}");
     }
 }
 

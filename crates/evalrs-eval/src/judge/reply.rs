@@ -48,7 +48,12 @@ pub fn read_beside(text: &str, question: Question, quotable: &[&str]) -> Result<
                 let why = "dimensions, not those that were asked for";
                 return Err(format!("the embedding has {length} {why}"));
             }
-            return Ok(Verdict { score: 0.0, native: 0.0, rationale: String::new(), decision: None });
+            return Ok(Verdict {
+                score: 0.0,
+                native: 0.0,
+                rationale: String::new(),
+                decision: None,
+            });
         }
     };
     let object = object_in(&json::without_halves(text), answer, quotable)?;
@@ -114,7 +119,13 @@ fn winner(said: &Value) -> Result<f64, String> {
 /// One of `names`. JSON's own words for yes and no are theirs.
 fn decision(said: &Value, names: &[&str]) -> Result<Decision, String> {
     let text = match said {
-        Value::Bool(is_so) => if *is_so { "yes" } else { "no" },
+        Value::Bool(is_so) => {
+            if *is_so {
+                "yes"
+            } else {
+                "no"
+            }
+        }
         said => said.as_str().unwrap_or_default().trim(),
     };
     let known = names.iter().find(|name| name.eq_ignore_ascii_case(text));
@@ -347,7 +358,7 @@ fn escaped(rest: &mut std::str::Chars<'_>) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::{Verdict, read, read_beside};
-    use crate::judge::question::Question;
+    use crate::judge::question::{Decision, Question};
     use evalrs_model::spec::Scale;
 
     const SEVERAL: &str = "the reply holds several verdicts";
@@ -355,9 +366,45 @@ mod tests {
     const TWICE: &str = "the reply says `score` twice, and differently";
 
     #[test]
+    fn questions_are_decided_in_one_of_the_words_for_it() {
+        let one_of = "\"yes\" or \"no\" or \"cannot_tell\"";
+        for (text, expected) in [
+            (r#"{"reason": "so", "verdict": "yes"}"#, Ok(Decision::Yes)),
+            (r#"{"verdict": " NO "}"#, Ok(Decision::No)),
+            (r#"{"verdict": true}"#, Ok(Decision::Yes)),
+            (r#"{"verdict": false}"#, Ok(Decision::No)),
+            (r#"{"verdict": "cannot_tell"}"#, Ok(Decision::CannotTell)),
+            (r#"So: {"reason": "the verdict is yes", "verdict": "yes"}"#, Ok(Decision::Yes)),
+            (r#"Verdict: yes {"verdict": "yes"}"#, Ok(Decision::Yes)),
+            (r#"{"verdict": "maybe"}"#, Err(format!("`verdict` is \"maybe\", not {one_of}"))),
+            (
+                r#"{"verdict": "not_applicable"}"#,
+                Err(format!("`verdict` is \"not_applicable\", not {one_of}")),
+            ),
+            (r#"{"verdict": 1}"#, Err(format!("`verdict` is 1, not {one_of}"))),
+            (r#"{"reason": "so"}"#, Err("the reply has no `verdict`".to_owned())),
+            (
+                r#"{"verdict": "yes", "verdict": "no"}"#,
+                Err("the reply says `verdict` twice, and differently".to_owned()),
+            ),
+            (
+                r#"My verdict is "no". {"verdict": "yes"}"#,
+                Err("the reply says more than one `verdict`".to_owned()),
+            ),
+            (r#"So: {"verdict": "yes"} {"verdict": "yes"}"#, Err(SEVERAL.to_owned())),
+        ] {
+            let found = read(text, Question::Decide { may_not_apply: false });
+            assert_eq!(found.map(|verdict| verdict.decision), expected.map(Some), "{text}");
+        }
+        let applies =
+            read(r#"{"verdict": "not_applicable"}"#, Question::Decide { may_not_apply: true });
+        assert_eq!(applies.map(|verdict| verdict.decision), Ok(Some(Decision::NotApplicable)));
+    }
+
+    #[test]
     fn replies_are_read_or_refused_with_a_reason() {
         let ok = |score: f64, rationale: &str| {
-            Ok(Verdict { score, native: score, rationale: rationale.to_owned() })
+            Ok(Verdict { score, native: score, rationale: rationale.to_owned(), decision: None })
         };
         let no = |message: &str| Err(message.to_owned());
         let many = "So {x} ".repeat(1000) + r#"{"score": 1}"#;
