@@ -182,6 +182,9 @@ fn what_is_graded(grader: &GraderSpec) -> String {
         }
         GraderKind::Program(program) => format!("{} of {extractor}", program.shown()),
         GraderKind::Reward(RewardSpec::Expression(expression)) => expression.text.clone(),
+        GraderKind::Reward(RewardSpec::Criteria(spec)) => {
+            format!("{} of its criteria", spec.combine.text())
+        }
         GraderKind::Reward(RewardSpec::Program(program)) => {
             format!("{} of all grades", program.shown())
         }

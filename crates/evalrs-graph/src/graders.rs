@@ -214,6 +214,9 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
         GraderKind::Reward(RewardSpec::Program(spec)) => {
             method(db, spec, |identity| Method::Reward(ReadyReward::Program(identity)))
         }
+        GraderKind::Reward(RewardSpec::Criteria(spec)) => {
+            Method::Reward(ReadyReward::Criteria(Arc::new(spec.as_ref().clone())))
+        }
     };
     let pattern = grader.ground_truth_pattern(db).as_ref();
     Arc::new(ReadyGrader {
@@ -292,13 +295,19 @@ fn judge_method(db: &dyn Db, rubric: &RubricSpec, base_url: BaseUrls<'_>) -> Met
 /// The graders that are meant by those that the command line names: a reward brings those that it is made of.
 fn with_graded(suite: &Suite, only: &[String]) -> Vec<String> {
     let mut names = only.to_vec();
-    for grader in suite.graders.iter().filter(|grader| only.contains(&grader.name)) {
-        match &grader.kind {
-            GraderKind::Reward(RewardSpec::Expression(made)) => {
+    let mut at = 0;
+    while let Some(name) = names.get(at) {
+        at += 1;
+        match suite.graders.iter().find(|grader| grader.name == *name).map(|grader| &grader.kind) {
+            Some(GraderKind::Reward(RewardSpec::Expression(made))) => {
                 names.extend(made.names.iter().cloned());
             }
-            GraderKind::Reward(RewardSpec::Program(_)) => return Vec::new(),
-            GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Program(_) => {}
+            Some(GraderKind::Reward(RewardSpec::Criteria(made))) => {
+                let criteria: Vec<String> = made.graders(name).collect();
+                names.extend(criteria);
+            }
+            Some(GraderKind::Reward(RewardSpec::Program(_))) => return Vec::new(),
+            Some(GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Program(_)) | None => {}
         }
     }
     names

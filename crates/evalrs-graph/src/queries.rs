@@ -26,7 +26,7 @@ pub use super::submissions::{GradedTexts, graded_texts, submissions};
 use evalrs_eval::evaluate::rewards::{OtherGrade, plan_reward};
 use evalrs_eval::evaluate::{self, Case, GradePlan, HeldSubmission, ReadyGrader, Submission};
 use evalrs_model::delta::{Cell, CellState};
-use evalrs_model::spec::GraderKind;
+use evalrs_model::spec::{CriteriaSpec, GraderKind, RewardSpec};
 
 /// A case of a target that is run, and what grades it. It stays: see [`ChunkCase`].
 #[salsa::interned(revisions = usize::MAX)]
@@ -79,7 +79,6 @@ struct ChunkPlanner<'db> {
     chunk: Chunk,
     grader: Grader<'db>,
     ready: &'db ReadyGrader,
-    is_reward: bool,
     baselines: Baselines<'db>,
     votes: ChunkVotes<'db>,
     /// The graded part of recorded rows, once a query needs it: rewards never do.
@@ -93,7 +92,6 @@ impl<'db> ChunkPlanner<'db> {
             chunk,
             grader,
             ready: ready(db, grader),
-            is_reward: matches!(grader.kind(db), GraderKind::Reward(_)),
             baselines: Baselines::of(db, chunk, grader),
             votes: ChunkVotes::of(db, chunk, grader),
             texts: OnceCell::new(),
@@ -104,8 +102,12 @@ impl<'db> ChunkPlanner<'db> {
     fn plan(&self, case: &CaseInput<'db>) -> GradePlan {
         let record = case.record();
         let spec = case.source.spec;
-        if self.is_reward {
-            return plan_reward((record, spec), self.ready, &self.other_grades(case));
+        if let GraderKind::Reward(reward) = self.grader.kind(self.db) {
+            let said = match reward {
+                RewardSpec::Criteria(criteria) => Cow::Owned(self.criteria(criteria, case)),
+                RewardSpec::Expression(_) | RewardSpec::Program(_) => self.other_grades(case),
+            };
+            return plan_reward((record, spec), self.ready, &said);
         }
         let Some(submission) = self.submission(case) else { return GradePlan::Blocked };
         let needs_cost = case.source.is_live() && self.ready.reads_totals();
@@ -130,6 +132,14 @@ impl<'db> ChunkPlanner<'db> {
         }
         let texts = self.texts.get_or_init(|| graded_texts(self.db, self.chunk, self.grader));
         texts.get(case.at)
+    }
+
+    /// The grades by the criteria of a rubric.
+    fn criteria(&self, spec: &CriteriaSpec, case: &CaseInput<'db>) -> Vec<OtherGrade> {
+        let names: Vec<String> = spec.graders(self.grader.name(self.db)).collect();
+        let graders = graders(self.db, self.chunk.root(self.db)).iter();
+        let own = graders.filter(|other| names.contains(other.name(self.db)));
+        own.filter_map(|other| grade_by(self.db, self.chunk, case.at, *other)).collect()
     }
 
     /// The grades by all other graders: of a target that is run in the same way.
@@ -186,17 +196,29 @@ fn other_grades_of<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Vec<OtherGrade
 
 /// The grades of a case by all graders but rewards.
 pub(crate) fn other_grades(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
+    let graders = graders(db, chunk.root(db)).iter();
+    let is_made_of_all = |other: &Grader<'_>| match other.kind(db) {
+        GraderKind::Reward(RewardSpec::Expression(_) | RewardSpec::Program(_)) => true,
+        GraderKind::Reward(RewardSpec::Criteria(_)) => false,
+        GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Program(_) => false,
+    };
+    let others = graders.filter(|other| !is_made_of_all(other));
+    others.filter_map(|other| grade_by(db, chunk, case, *other)).collect()
+}
+
+/// The grade of a case by one grader, once it is there, and what it graded.
+fn grade_by<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    case: usize,
+    grader: Grader<'db>,
+) -> Option<OtherGrade> {
     // Reading the epoch is what makes a query run again when outcomes arrive.
     let _ = chunk.epoch(db);
-    let graders = graders(db, chunk.root(db)).iter();
-    let others = graders.filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));
-    let grades = others.filter_map(|other| {
-        let planned = plans(db, chunk, *other).get(case)?;
-        let Threshold(threshold) = other.pass_threshold(db);
-        let ready = ready(db, *other);
-        let graded = evaluate::grade(planned, ready, &|key| db.outcome(key), threshold);
-        let submission = graded_texts(db, chunk, *other).get(case)?.shown();
-        Some((other.name(db).clone(), graded.map(|graded| graded.grade), submission))
-    });
-    grades.collect()
+    let planned = plans(db, chunk, grader).get(case)?;
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let ready = ready(db, grader);
+    let graded = evaluate::grade(planned, ready, &|key| db.outcome(key), threshold);
+    let submission = graded_texts(db, chunk, grader).get(case)?.shown();
+    Some((grader.name(db).clone(), graded.map(|graded| graded.grade), submission))
 }

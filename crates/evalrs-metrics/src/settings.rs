@@ -52,6 +52,14 @@ pub fn of_grader(grader: &GraderSpec, ready: &ReadyGrader, relative: Relative<'_
         GraderKind::Reward(RewardSpec::Expression(expression)) => {
             object["combine"] = Value::from(expression.text.as_str());
         }
+        GraderKind::Reward(RewardSpec::Criteria(spec)) => {
+            object["combine"] = Value::from(spec.combine.text());
+            let criteria = spec.criteria.iter().map(|one| {
+                let settings = json!({"weight": one.weight, "required": one.is_required});
+                (one.name.clone(), settings)
+            });
+            object["criteria"] = Value::Object(criteria.collect());
+        }
     }
     object
 }
@@ -93,6 +101,9 @@ fn put_rubric(
     object["judges"] = judges.map_or(Value::Null, Iterator::collect);
     if let Some(embedding) = &rubric.embedding {
         object["value"] = json!(embedding.value);
+    }
+    if let Some(yes_no) = rubric.yes_no {
+        object["yes_no"] = json!(yes_no);
     }
     object["scale"] = json!(rubric.scale.map(|scale| [scale.min, scale.max]));
     object["votes"] = Value::from(rubric.votes);

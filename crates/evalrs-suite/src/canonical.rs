@@ -67,6 +67,14 @@ fn written(suite: &Suite, path: &str) -> WrittenGraders {
     for spec in &suite.graders {
         match &spec.kind {
             GraderKind::Reward(RewardSpec::Program(_)) => reward = graders::written(spec, path),
+            GraderKind::Reward(RewardSpec::Criteria(criteria)) => {
+                let all: Vec<String> = criteria.graders(&spec.name).collect();
+                let own = suite.graders.iter().filter(|grader| all.contains(&grader.name));
+                let written =
+                    graders::written_criteria(spec, criteria, &own.collect::<Vec<_>>(), path);
+                graders.insert(spec.name.clone(), written);
+            }
+            _ if spec.name.contains('.') => {}
             _ => _ = graders.insert(spec.name.clone(), graders::written(spec, path)),
         }
     }

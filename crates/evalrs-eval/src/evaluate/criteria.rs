@@ -172,6 +172,7 @@ mod tests {
     fn criterion(short: &str) -> CriterionSpec {
         CriterionSpec {
             name: short[..1].to_owned(),
+            question: String::new(),
             weight: short[1..2].parse().unwrap(),
             is_required: short.ends_with('!'),
             pass_threshold: 0.75,
@@ -201,7 +202,8 @@ mod tests {
     /// The grade in short: a score, `-` for none, the bounds of an error.
     fn shown(combine: &str, criteria: &str, grades: &str) -> String {
         let criteria = criteria.split(' ').map(criterion).collect();
-        let spec = CriteriaSpec { criteria, combine: self::combine(combine) };
+        let spec =
+            CriteriaSpec { preamble: String::new(), criteria, combine: self::combine(combine) };
         let grades: Vec<Option<Grade>> = grades.split(' ').map(grade).collect();
         let grades: Vec<Option<&Grade>> = grades.iter().map(Option::as_ref).collect();
         match combined(&spec, &grades) {
@@ -259,6 +261,7 @@ mod tests {
     #[test]
     fn the_rationale_names_what_is_not_met() {
         let spec = CriteriaSpec {
+            preamble: String::new(),
             criteria: ["a1", "b1", "c1", "d1"].map(criterion).into(),
             combine: CombinedCriteria::Mean,
         };

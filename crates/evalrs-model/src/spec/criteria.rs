@@ -11,6 +11,8 @@ use crate::expression::Expression;
 /// What the criteria of a rubric say together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CriteriaSpec {
+    /// What every judge is told before the question; may be empty.
+    pub preamble: String,
     /// In the order of the suite, at least one.
     pub criteria: Vec<CriterionSpec>,
     pub combine: CombinedCriteria,
@@ -33,6 +35,8 @@ pub fn grader_of(rubric: &str, criterion: &str) -> String {
 pub struct CriterionSpec {
     /// Its name in its rubric.
     pub name: String,
+    /// The question for the judge.
+    pub question: String,
     /// Greater than 0.
     pub weight: f64,
     /// Whether a submission that does not meet it has the score 0.
@@ -54,6 +58,19 @@ pub enum CombinedCriteria {
     Any,
     /// An expression over their scores.
     Expression(Expression),
+}
+
+impl CombinedCriteria {
+    /// As it is written in a suite.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Weighted => "weighted",
+            Self::Mean => "mean",
+            Self::All => "all",
+            Self::Any => "any",
+            Self::Expression(expression) => &expression.text,
+        }
+    }
 }
 
 /// A criterion that is a question for yes or no: what the answers mean.

@@ -24,7 +24,15 @@ pub(crate) struct Votes {
 
 /// Reads `votes: 3` or `votes: {n: 3, combine: mean}`, and `combine: mean` beside either.
 pub(crate) fn votes(fields: &FieldSet<'_>) -> Votes {
-    let beside = fields.take("combine");
+    votes_with(fields.take("combine"), fields)
+}
+
+/// The same where `combine` beside it means something else.
+pub(crate) fn votes_alone(fields: &FieldSet<'_>) -> Votes {
+    votes_with(None, fields)
+}
+
+fn votes_with(beside: Option<Field<'_>>, fields: &FieldSet<'_>) -> Votes {
     let mut count = fields.take("votes");
     let mut inside = None;
     let mapping = count.filter(|votes| votes.is_mapping());

@@ -9,6 +9,7 @@ use crate::load::MINIMAL;
 use crate::reader::{Reader, is_misspelt};
 use crate::section::FieldShape::{AnyOf, Mapping};
 use crate::section::{FieldShape, Section, names};
+use crate::sections::criteria::CRITERIA;
 use crate::sections::expressions::condition;
 use crate::sections::extractors::extractor;
 use crate::sections::grader_fields::{Graders, pass_threshold};
@@ -20,18 +21,19 @@ use crate::sections::rubric_file::{RubricText, rubric_places};
 use crate::sections::similarity::SIMILARITY;
 use crate::sections::tools::{PYTHON_TOOL, TOOL, tool};
 use crate::sections::votes::VOTES_OF_OTHERS;
-use crate::sections::{program_grader, programs, rewards, rubric, similarity, votes};
+use crate::sections::{criteria, program_grader, programs, rewards, rubric, similarity, votes};
 use crate::written::{extend, without_empty};
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 use evalrs_model::expression::RowCondition;
-use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
+use evalrs_model::spec::{CriteriaSpec, ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
 
 /// A grader, identified by its `kind`.
 pub(crate) const GRADER: FieldShape = AnyOf(&[
     Mapping(&TOOL),
     Mapping(&PYTHON_TOOL),
     Mapping(&RUBRIC),
+    Mapping(&CRITERIA),
     Mapping(&SIMILARITY),
     Mapping(&PROGRAM),
     Mapping(&INLINE_PROGRAM),
@@ -82,9 +84,18 @@ impl Graders {
         if name.trim().is_empty() {
             entry.error_at_key("a grader must have a name", "");
         }
+        if name.contains('.') {
+            let message = format!("the name `{name}` has a dot");
+            let hint = "what follows a dot is the name of a criterion; write `_` instead";
+            entry.error_at_key(&message, hint);
+        }
         let Some(fields) = entry.fields(&TOOL) else { return };
         let spec = match kind(name, entry, &fields, reader) {
             None => None,
+            Some(WrittenKind::Rubric) if entry.value.get("criteria").is_some() => {
+                criteria::add(name, entry, fields, self, reader);
+                None
+            }
             Some(WrittenKind::Combine) => {
                 self.rewards.push(name.to_owned());
                 rewards::combined(name, fields, self)
@@ -287,7 +298,7 @@ fn meant(said: &str, functions: &[&str]) -> Option<String> {
     Some(format!("kind: tool, function: {function}"))
 }
 
-fn pattern(fields: &FieldSet<'_>, reader: &Reader<'_>) -> Option<String> {
+pub(crate) fn pattern(fields: &FieldSet<'_>, reader: &Reader<'_>) -> Option<String> {
     let field = fields.take("ground_truth_pattern")?;
     let pattern = field.text()?;
     if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
@@ -310,6 +321,8 @@ pub(crate) fn written(spec: &GraderSpec, path: &str) -> Value {
         GraderKind::Reward(RewardSpec::Expression(expression)) => {
             ("combine", json!({"combine": expression.text}))
         }
+        // It is written with its criteria.
+        GraderKind::Reward(RewardSpec::Criteria(_)) => ("rubric", json!({})),
         GraderKind::Reward(RewardSpec::Program(spec)) => {
             ("custom", written_program("function", spec, path))
         }
@@ -336,4 +349,22 @@ pub(crate) fn written(spec: &GraderSpec, path: &str) -> Value {
     });
     extend(&mut grader, without_empty(common));
     grader
+}
+
+/// A rubric in criteria, which are `graders` of their own.
+pub(crate) fn written_criteria(
+    whole: &GraderSpec,
+    spec: &CriteriaSpec,
+    graders: &[&GraderSpec],
+    path: &str,
+) -> Value {
+    let Some(first) = graders.first() else { return Value::Null };
+    // All that is of the rubric as a whole stands in each of its criteria, but for a few.
+    let common = GraderSpec {
+        display_name: whole.display_name.clone(),
+        pass_threshold: whole.pass_threshold,
+        only: whole.only.clone(),
+        ..(*first).clone()
+    };
+    criteria::written(spec, graders, written(&common, path))
 }

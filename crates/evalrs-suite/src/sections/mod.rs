@@ -15,6 +15,7 @@ pub(crate) mod ballots;
 pub(crate) mod agents;
 pub(crate) mod model;
 pub(crate) mod command_judges;
+pub(crate) mod criteria;
 pub(crate) mod judges;
 pub mod rubric_file;
 pub(crate) mod rubric;

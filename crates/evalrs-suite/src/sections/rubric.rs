@@ -105,6 +105,7 @@ pub(crate) fn rubric(
         fence,
         unfenced,
         allow,
+        yes_no: None,
         embedding: None,
     })
 }
@@ -203,7 +204,7 @@ fn check_comparison(text: &RubricText, entry: Field<'_>) {
 }
 
 /// The placeholders whose texts stand without fences, each of which the rubric can show.
-fn unfenced(text: Option<&RubricText>, fields: &FieldSet<'_>) -> Vec<String> {
+pub(crate) fn unfenced(text: Option<&RubricText>, fields: &FieldSet<'_>) -> Vec<String> {
     let Some(field) = fields.take("unfenced") else { return Vec::new() };
     let taken = field.texts().unwrap_or_default();
     let Some(text) = text else { return taken };
