@@ -25,6 +25,7 @@ mod capture;
 #[cfg(unix)]
 mod command_judges;
 mod connections;
+mod criteria;
 mod datasets;
 mod determinism;
 mod dialects;

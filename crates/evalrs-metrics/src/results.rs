@@ -5,6 +5,7 @@
 //! matter of reports.
 
 pub mod calibration;
+mod nested;
 pub mod report;
 pub mod trials;
 pub mod usage;
@@ -25,6 +26,7 @@ use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_eval::grade::GradeError;
 pub use evalrs_model::record_format::{FORMAT, LINE_FORMAT};
+use evalrs_model::spec::rubric_of;
 use trials::TrialsSummary;
 use usage::{GraderUsage, ModelUsage};
 
@@ -87,8 +89,8 @@ pub struct ResultLine {
     /// Grader → what it graded, where that is something else.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub submissions: OrderedMap<String>,
-    /// Grader → its grade, in the order of the suite.
-    #[serde(default)]
+    /// Grader → its grade, in the order of the suite. Written with those of criteria inside that of their rubric.
+    #[serde(default, with = "nested")]
     pub grades: OrderedMap<GradeLine>,
     /// Grader → why it has nothing to say of the result; it has no grade then.
     #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
@@ -125,7 +127,12 @@ impl ResultLine {
 /// What `grader` graded, from a line of results of any format as it was read; none where it had nothing to do with it.
 pub fn recorded_submission<'l>(line: &'l Map<String, Value>, grader: &str) -> Option<&'l str> {
     let named = |field: &str| line.get(field).and_then(|by_grader| by_grader.get(grader));
-    let is_here = || named("grades").or_else(|| named("not_applicable")).is_some();
+    let of_criterion = || {
+        let (rubric, criterion) = rubric_of(grader)?;
+        line.get("grades")?.get(rubric)?.get("criteria")?.get(criterion)
+    };
+    let graded = || named("grades").or_else(of_criterion).or_else(|| named("not_applicable"));
+    let is_here = || graded().is_some();
     named("submissions").or_else(|| line.get("submission").filter(|_| is_here()))?.as_str()
 }
 
@@ -222,6 +229,13 @@ pub struct Summary {
     /// What all judgments used, each once: graders may share some.
     #[serde(skip)]
     pub all_usage: ModelUsage,
+}
+
+impl Summary {
+    /// Whether a grader is a criterion of a rubric that is among the graders, too.
+    pub fn is_of_rubric(&self, grader: &str) -> bool {
+        rubric_of(grader).is_some_and(|(rubric, _)| self.metrics.get(rubric).is_some())
+    }
 }
 
 /// The display names to be used, of graders with their display names: those that are nobody else's name.

@@ -95,7 +95,9 @@ impl ReportDigest {
             },
             |briefs| briefs(keep),
         );
-        Self::of_briefs(briefs, keep, counts)
+        // The failure of a rubric says which of its criteria are not met.
+        let counts = |name: &str| counts(name) && !report.summary.is_of_rubric(name);
+        Self::of_briefs(briefs, keep, &counts)
     }
 
     /// The same of results that were read already.

@@ -206,8 +206,10 @@ impl JunitPart<'_, '_> {
     /// The counts of every grader, and whether there are several trials.
     fn counted(&self) -> (Vec<(String, JunitCounts)>, bool) {
         let graders = self.report.summary.metrics.0.iter();
+        // The case of a rubric says which criteria are not met.
+        let rubrics = graders.filter(|(name, _)| !self.report.summary.is_of_rubric(name));
         let mut all: Vec<_> =
-            graders.map(|(name, _)| (name.clone(), JunitCounts::default())).collect();
+            rubrics.map(|(name, _)| (name.clone(), JunitCounts::default())).collect();
         let mut trials = false;
         for result in (self.report.results)() {
             trials |= result.trial > 0;

@@ -30,6 +30,11 @@ pub fn grader_of(rubric: &str, criterion: &str) -> String {
     format!("{rubric}.{criterion}")
 }
 
+/// The rubric and the criterion in the name of a grader, if it is one of a criterion.
+pub fn rubric_of(grader: &str) -> Option<(&str, &str)> {
+    grader.rsplit_once('.')
+}
+
 /// What one criterion counts for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CriterionSpec {

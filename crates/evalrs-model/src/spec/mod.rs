@@ -16,7 +16,9 @@ pub mod rollup;
 pub mod series;
 pub mod target;
 
-pub use criteria::{CombinedCriteria, CriteriaSpec, CriterionSpec, Unsure, YesNo, grader_of};
+pub use criteria::{
+    CombinedCriteria, CriteriaSpec, CriterionSpec, Unsure, YesNo, grader_of, rubric_of,
+};
 pub use dataset::{
     DATASET_FORMATS, DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers,
 };

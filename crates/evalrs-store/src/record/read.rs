@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use std::io::BufRead;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -16,6 +16,7 @@ use super::lines::{MAX_RESULT, each_line};
 use super::result_files::open_results;
 use evalrs_base::file_path::join;
 use evalrs_model::record_format::{FORMAT, reads_line};
+use evalrs_model::spec::grader_of;
 use evalrs_system::System;
 
 /// The kinds of errors of judgments that were neither cached nor made.
@@ -102,15 +103,47 @@ pub struct PastLine {
     #[serde(default)]
     submissions: BTreeMap<String, String>,
     /// Grader → its grade.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "grades")]
     pub grades: BTreeMap<String, PastGrade>,
     /// Grader → why it has nothing to say.
     #[serde(default)]
     pub not_applicable: BTreeMap<String, String>,
 }
 
+/// A grade, with those of its criteria.
+#[derive(Deserialize)]
+struct ReadGrade {
+    score: Option<f64>,
+    pass: Option<bool>,
+    #[serde(alias = "reason")]
+    rationale: Option<String>,
+    error: Option<PastError>,
+    key: Option<String>,
+    #[serde(default)]
+    criteria: BTreeMap<String, ReadGrade>,
+}
+
+/// Reads grades. Those of criteria stand in that of their rubric.
+fn grades<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, PastGrade>, D::Error> {
+    let read: BTreeMap<String, ReadGrade> = BTreeMap::deserialize(from)?;
+    let mut grades = BTreeMap::new();
+    for (name, mut grade) in read {
+        let criteria = std::mem::take(&mut grade.criteria).into_iter();
+        grades.extend(criteria.map(|(own, grade)| (grader_of(&name, &own), grade.grade())));
+        grades.insert(name, grade.grade());
+    }
+    Ok(grades)
+}
+
+impl ReadGrade {
+    fn grade(self) -> PastGrade {
+        let Self { score, pass, rationale, error, key, .. } = self;
+        PastGrade { score, pass, rationale, error, key }
+    }
+}
+
 /// A grade of an earlier run.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PastGrade {
     /// 0.0..=1.0.
     pub score: Option<f64>,

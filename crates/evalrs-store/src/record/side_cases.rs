@@ -17,6 +17,7 @@ use super::result_files::line_paths;
 use evalrs_metrics::diff::{CaseName, SideCase, SideGrade};
 use evalrs_model::key::ActionKey;
 use evalrs_model::record_format::reads_line;
+use evalrs_model::spec::grader_of;
 use evalrs_system::{FileIdentity, System};
 
 /// The cases of a record, as they are read.
@@ -73,6 +74,8 @@ struct ComparedGrade<'a> {
     error: Option<IgnoredAny>,
     #[serde(borrow)]
     key: Option<JsonString<'a>>,
+    #[serde(borrow, default)]
+    criteria: BTreeMap<JsonString<'a>, ComparedGrade<'a>>,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -168,8 +171,14 @@ impl CaseResults {
         let shared = submission.map(digest_of);
         for (grader, grade) in &line.grades {
             let own = submissions.get(grader).map(|text| digest_of(text));
-            if let Some(grade) = grade.grade(own.or(shared)) {
+            let answer = own.or(shared);
+            if let Some(grade) = grade.grade(answer) {
                 self.set(place, &grader.0, grade);
+            }
+            for (criterion, grade) in &grade.criteria {
+                if let Some(grade) = grade.grade(answer) {
+                    self.set(place, &grader_of(&grader.0, &criterion.0), grade);
+                }
             }
         }
         for grader in line.not_applicable.keys() {
