@@ -80,7 +80,7 @@ fn written_in<'n>(grader: &'n str, grades: &OrderedMap<GradeLine>) -> Option<(&'
 
 /// A grade as it is read, with those of its criteria.
 #[derive(Deserialize)]
-struct ReadGrade {
+struct WrittenGrade {
     score: f64,
     pass: bool,
     #[serde(default, alias = "reason")]
@@ -92,10 +92,10 @@ struct ReadGrade {
     metadata: Map<String, Value>,
     per_turn: Option<Vec<TurnLine>>,
     #[serde(default)]
-    criteria: OrderedMap<ReadGrade>,
+    criteria: OrderedMap<WrittenGrade>,
 }
 
-impl ReadGrade {
+impl WrittenGrade {
     fn grade(self) -> GradeLine {
         let Self { score, pass, rationale, verdict, error, key, mut metadata, per_turn, .. } = self;
         metadata.extend(verdict.map(|verdict| (VERDICT.to_owned(), verdict)));
@@ -106,7 +106,7 @@ impl ReadGrade {
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<OrderedMap<GradeLine>, D::Error> {
-    let read: OrderedMap<ReadGrade> = OrderedMap::deserialize(from)?;
+    let read: OrderedMap<WrittenGrade> = OrderedMap::deserialize(from)?;
     let mut grades = Vec::with_capacity(read.0.len());
     for (name, mut grade) in read.0 {
         let criteria = std::mem::take(&mut grade.criteria);

@@ -112,7 +112,7 @@ pub struct PastLine {
 
 /// A grade, with those of its criteria.
 #[derive(Deserialize)]
-struct ReadGrade {
+struct PastRubricGrade {
     score: Option<f64>,
     pass: Option<bool>,
     #[serde(alias = "reason")]
@@ -120,12 +120,12 @@ struct ReadGrade {
     error: Option<PastError>,
     key: Option<String>,
     #[serde(default)]
-    criteria: BTreeMap<String, ReadGrade>,
+    criteria: BTreeMap<String, PastRubricGrade>,
 }
 
 /// Reads grades. Those of criteria stand in that of their rubric.
 fn grades<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, PastGrade>, D::Error> {
-    let read: BTreeMap<String, ReadGrade> = BTreeMap::deserialize(from)?;
+    let read: BTreeMap<String, PastRubricGrade> = BTreeMap::deserialize(from)?;
     let mut grades = BTreeMap::new();
     for (name, mut grade) in read {
         let criteria = std::mem::take(&mut grade.criteria).into_iter();
@@ -135,7 +135,7 @@ fn grades<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, PastGra
     Ok(grades)
 }
 
-impl ReadGrade {
+impl PastRubricGrade {
     fn grade(self) -> PastGrade {
         let Self { score, pass, rationale, error, key, .. } = self;
         PastGrade { score, pass, rationale, error, key }

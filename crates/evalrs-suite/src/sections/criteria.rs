@@ -16,7 +16,7 @@ use crate::sections::ballots::{SCALE, VOTE_COUNT, VOTES, scale, votes_alone};
 use crate::sections::command_judges::COMMAND_JUDGE;
 use crate::sections::expressions::condition;
 use crate::sections::extractors::extractor;
-use crate::sections::grader_fields::{Graders, SUBMISSION, pass_threshold};
+use crate::sections::grader_fields::{Graders, SUBMISSION, pass_threshold, pattern};
 use crate::sections::judges::{PANELLIST, judges};
 use crate::sections::model::JUDGE;
 use crate::sections::rubric::unfenced;
@@ -47,9 +47,9 @@ pub(crate) static CRITERIA: Section = Section::new(
         COMMAND_JUDGE,
         fields![
             "rubric_vars": Texts => "variables that every row must have";
-            "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments of each criterion by each judge: N, or `{n, combine}`";
-            "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "more votes by each judge on criteria that are not met";
-            "fence": Truth, or "true" => "whether texts in the questions get tags around them";
+            "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or `{n, combine}`";
+            "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "more votes by each judge on submissions below the pass threshold";
+            "fence": Truth, or "true" => "whether texts in the rubric get tags around them";
             "unfenced": Texts => "placeholders whose texts get no tags: `input`, `submission`, `ground_truth`, `row` (every field and variable of the row), or one name";
             "allow": ALLOW => "warnings about this rubric to switch off, by name";
             "allow_unknown": Truth, or "false" => "`true` sends unknown names in braces as they are; `false` makes them an error before the first call";
@@ -155,7 +155,7 @@ fn whole(
         display_name: None,
         extractor: ExtractorSpec { include_subagents, ..extractor? },
         pass_threshold: pass_threshold?,
-        ground_truth_pattern: crate::sections::graders::pattern(fields, reader),
+        ground_truth_pattern: pattern(fields, reader),
         ground_truth: ground_truth.map(path),
         negated: false,
         only,

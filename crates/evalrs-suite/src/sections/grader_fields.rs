@@ -1,6 +1,7 @@
 //! What graders of several kinds share: their fields, and the list that they are read into.
 
 use crate::fields::{Field, FieldSet};
+use crate::reader::Reader;
 use crate::section::FieldShape::{Anything, MapOf, Mapping, Text, Truth};
 use crate::section::{FRACTION, FieldSpec, fields};
 use crate::sections::expressions::WrittenExpression;
@@ -52,6 +53,16 @@ pub(crate) fn pass_threshold(fields: &FieldSet<'_>) -> Option<f64> {
         ));
     }
     threshold
+}
+
+/// The pattern that picks the reference answer out of a longer ground truth.
+pub(crate) fn pattern(fields: &FieldSet<'_>, reader: &Reader<'_>) -> Option<String> {
+    let field = fields.take("ground_truth_pattern")?;
+    let pattern = field.text()?;
+    if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
+        field.error(&format!("`ground_truth_pattern` is not a valid pattern: {problem}"), "");
+    }
+    Some(pattern)
 }
 
 /// What a threshold that is written on the scale of its judge is from 0 to 1.

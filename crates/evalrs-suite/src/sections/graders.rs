@@ -12,7 +12,7 @@ use crate::section::{FieldShape, Section, names};
 use crate::sections::criteria::CRITERIA;
 use crate::sections::expressions::condition;
 use crate::sections::extractors::extractor;
-use crate::sections::grader_fields::{Graders, pass_threshold};
+use crate::sections::grader_fields::{Graders, pass_threshold, pattern};
 use crate::sections::program_files::written_call;
 use crate::sections::program_grader::{INLINE_PROGRAM, PROGRAM, written_program};
 use crate::sections::rewards::COMBINATION;
@@ -296,15 +296,6 @@ fn meant(said: &str, functions: &[&str]) -> Option<String> {
     }
     let function = suggest(ours, functions.iter().copied())?;
     Some(format!("kind: tool, function: {function}"))
-}
-
-pub(crate) fn pattern(fields: &FieldSet<'_>, reader: &Reader<'_>) -> Option<String> {
-    let field = fields.take("ground_truth_pattern")?;
-    let pattern = field.text()?;
-    if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
-        field.error(&format!("`ground_truth_pattern` is not a valid pattern: {problem}"), "");
-    }
-    Some(pattern)
 }
 
 /// A grader, or the `reward` section that it was made of.
