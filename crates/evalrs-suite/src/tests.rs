@@ -10,6 +10,7 @@ use evalrs_base::file_text::FileText;
 use evalrs_model::spec::{OptionProblem, SandboxKind, Suite, ToolSpec};
 
 mod broken;
+mod criteria;
 mod canonical;
 mod good;
 mod programs;

@@ -173,6 +173,7 @@ mod tests {
         CriterionSpec {
             name: short[..1].to_owned(),
             question: String::new(),
+            only: None,
             weight: short[1..2].parse().unwrap(),
             is_required: short.ends_with('!'),
             pass_threshold: 0.75,

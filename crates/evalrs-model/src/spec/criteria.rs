@@ -6,7 +6,7 @@
 use serde::Serialize;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use crate::expression::Expression;
+use crate::expression::{Expression, RowCondition};
 
 /// What the criteria of a rubric say together.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,8 @@ pub struct CriterionSpec {
     pub name: String,
     /// The question for the judge.
     pub question: String,
+    /// What holds of the rows that it is for; none of one that is for all of the rubric.
+    pub only: Option<RowCondition>,
     /// Greater than 0.
     pub weight: f64,
     /// Whether a submission that does not meet it has the score 0.

@@ -82,7 +82,6 @@ const NAMED_COMBINATIONS: [(&str, CombinedCriteria); 4] = [
 /// A criterion that was read: what it counts for, and its own grader's part.
 struct ReadCriterion {
     spec: CriterionSpec,
-    only: Option<RowCondition>,
     text: RubricText,
     yes_no: Option<YesNo>,
     scale: Option<evalrs_model::spec::Scale>,
@@ -209,11 +208,11 @@ fn criterion(entry: Field<'_>, preamble: Option<Field<'_>>) -> Option<ReadCriter
         spec: CriterionSpec {
             name,
             question: String::new(),
+            only: None,
             weight: 1.0,
             is_required: false,
             pass_threshold: 1.0,
         },
-        only: None,
         text: RubricText::default(),
         yes_no: Some(YesNo { expect: true, may_not_apply: false, unsure: Unsure::default() }),
         scale: None,
@@ -245,9 +244,9 @@ fn criterion(entry: Field<'_>, preamble: Option<Field<'_>>) -> Option<ReadCriter
             weight: fields.number("weight").unwrap_or(1.0),
             is_required: fields.truth("required").unwrap_or(false),
             pass_threshold: pass_threshold(&fields)?,
+            only: condition("only", &fields),
             ..plain.spec.clone()
         },
-        only: condition("only", &fields),
         yes_no: scale_field.is_none().then_some(yes_no),
         scale,
         text: RubricText::default(),
@@ -324,12 +323,12 @@ impl ReadCriterion {
 
     /// The grader that it is.
     fn grader(self, rubric: &str, whole: &GraderSpec, shared: &RubricSpec) -> GraderSpec {
-        let Self { spec, only, text, yes_no, scale } = self;
+        let Self { spec, text, yes_no, scale } = self;
         let judged = RubricSpec { prompt: text.text, yes_no, scale, ..shared.clone() };
         GraderSpec {
             name: grader_of(rubric, &spec.name),
             pass_threshold: spec.pass_threshold,
-            only: both(whole.only.as_ref(), only),
+            only: both(whole.only.as_ref(), spec.only.as_ref()),
             kind: GraderKind::Rubric(Box::new(judged)),
             ..whole.clone()
         }
@@ -337,12 +336,12 @@ impl ReadCriterion {
 }
 
 /// The rows that both conditions hold of.
-fn both(whole: Option<&RowCondition>, own: Option<RowCondition>) -> Option<RowCondition> {
+fn both(whole: Option<&RowCondition>, own: Option<&RowCondition>) -> Option<RowCondition> {
     match (whole, own) {
         (Some(whole), Some(own)) => {
             RowCondition::parse(&format!("({}) and ({})", whole.text(), own.text())).ok()
         }
-        (whole, own) => own.or_else(|| whole.cloned()),
+        (whole, own) => own.or(whole).cloned(),
     }
 }
 
@@ -355,7 +354,8 @@ pub(crate) fn written(spec: &CriteriaSpec, graders: &[&GraderSpec], rubric: Valu
     let criteria: Map<String, Value> = criteria
         .map(|(spec, grader)| (spec.name.clone(), written_criterion(spec, grader)))
         .collect();
-    let own = json!({"preamble": spec.preamble, "criteria": criteria, "combine": combine, "votes": votes});
+    let preamble = Some(&spec.preamble).filter(|text| !text.is_empty());
+    let own = json!({"preamble": preamble, "criteria": criteria, "combine": combine, "votes": votes});
     extend(&mut written, without_empty(own));
     if let Some(written) = written.as_object_mut() {
         written.remove("prompt");
@@ -372,7 +372,7 @@ fn written_criterion(spec: &CriterionSpec, grader: &GraderSpec) -> Value {
         "weight": spec.weight,
         "expect": yes_no.map(|rule| rule.expect),
         "required": spec.is_required.then_some(true),
-        "only": grader.only.as_ref().map(RowCondition::text),
+        "only": spec.only.as_ref().map(RowCondition::text),
         "may_not_apply": yes_no.map(|rule| rule.may_not_apply),
         "unsure": yes_no.map(|rule| rule.unsure),
         "scale": rubric.scale,

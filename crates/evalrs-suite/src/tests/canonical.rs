@@ -8,7 +8,9 @@ use crate::canonical::canonical;
 use evalrs_model::spec::{GraderKind, RubricSpec, Scale};
 use evalrs_test_data::letta_agent::judge_file;
 
-const SUITES: [&str; 21] = [
+const SUITES: [&str; 23] = [
+    "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    model: m\n    preamble: \"Of a shop.\\n\"\n    only: input == 'a'\n    pass_threshold: 0.5\n    display_name: Q\n    votes: {n: 3, combine: mean}\n    confirm_fails: 1\n    fence: false\n    combine: min(a, b)\n    criteria:\n      b: {question: 'B {x}?', weight: 2.5, expect: no, required: true, only: input == 'b', may_not_apply: true, unsure: skip}\n      a: A?\n      c: {question: C?, scale: {min: 1, max: 5}, pass_threshold: 0.75}\ngate: {metric_key: q.a, op: gte, value: 0.5}\n",
+    "name: s\ndataset: d.jsonl\ngraders:\n  q: {kind: rubric, panel: [{model: a}, {model: b}], criteria: {a: A?}}\n  r: {kind: combine, combine: \"q * 'q.a'\"}\n",
     "name: s\ndataset: d.jsonl\ntarget: {kind: command, command: [python3, a.py, --log, a.log], inputs: [b], outputs: ['*.log', a.db]}\ngraders: {a: {kind: tool, function: contains}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.json, at: [ann, bob.said], map: {x: pass}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.csv, for: a, at: 'votes[0]', fields: {id: n}, map: {x: pass, 3: 0.5}}\n",
