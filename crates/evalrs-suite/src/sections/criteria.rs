@@ -22,7 +22,7 @@ use crate::sections::model::JUDGE;
 use crate::sections::rubric::unfenced;
 use crate::sections::rubric_file::{RubricText, rubric_places};
 use crate::written::{extend, without_empty};
-use evalrs_base::yaml::tree::Yaml;
+use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::expression::{Expression, RowCondition};
 use evalrs_model::spec::{
     CombinedCriteria, CriteriaSpec, CriterionSpec, ExtractorSpec, GraderKind, GraderSpec, Lint,
@@ -35,7 +35,7 @@ pub(crate) static CRITERIA: Section = Section::new(
     &[
         fields![
             "kind": Choice(&["rubric", "model_judge"]), required => "a judge grades by a rubric";
-            "criteria": MapOf(&AnyOf(&[Text, Mapping(&CRITERION)])), required => "the criteria by name, each a question for yes or no or a mapping";
+            "criteria": AnyOf(&[MapOf(&AnyOf(&[Text, Mapping(&CRITERION)])), Text]), required => "the criteria by name, each a question for yes or no or a mapping; or the path of a YAML file with such a mapping";
             "preamble": Text => "what every judge is told before the question";
             "combine": Text, or "\"weighted\"" => "how criteria become one score: `weighted`, `mean`, `all`, `any`, or an expression over their names";
         ],
@@ -104,7 +104,7 @@ pub(crate) fn add(
     }
     let preamble = fields.take("preamble");
     let shared = shared(entry, &mut fields, reader);
-    let read = fields.take("criteria").map(|field| criteria(field, preamble));
+    let read = fields.take("criteria").map(|field| listed(field, preamble, reader));
     let read = read.unwrap_or_default();
     for one in &read {
         let name = grader_of(name, &one.spec.name);
@@ -186,6 +186,19 @@ fn shared(entry: Field<'_>, fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) 
         allow,
         ..RubricSpec::default()
     }
+}
+
+/// The criteria in `field`, or in the file that it names.
+fn listed(
+    field: Field<'_>,
+    preamble: Option<Field<'_>>,
+    reader: &mut Reader<'_>,
+) -> Vec<ReadCriterion> {
+    let Yaml::Str(_) = field.value.value else { return criteria(field, preamble) };
+    let Some((path, text)) = field.path().zip(reader.text_of(field)) else { return Vec::new() };
+    let Some(value) = reader.findings.parse(&path, &text) else { return Vec::new() };
+    let entry = YamlEntry { key_span: value.span, value, ..field.entry.clone() };
+    criteria(Field { entry: &entry, findings: reader.findings }, preamble)
 }
 
 fn criteria(field: Field<'_>, preamble: Option<Field<'_>>) -> Vec<ReadCriterion> {

@@ -37,6 +37,27 @@ fn each_criterion_is_a_grader_behind_its_rubric() {
 }
 
 #[test]
+fn criteria_may_stand_in_a_file_of_their_own() {
+    let of_file = |file: &str| {
+        let suite = with("    criteria: quality.yaml\n");
+        let reading = read(&Memory::new(&[("suite.yaml", &suite), ("quality.yaml", file)]));
+        assert!(reading.files.contains(&"quality.yaml".to_owned()));
+        (rendered(&reading), reading.suite)
+    };
+    let (said, suite) = of_file("polite: Is it polite?\ntone: {question: Warm?, weight: 2}\n");
+    assert_eq!(said, "");
+    assert_eq!(suite, Some(self::suite(&with("    criteria: {polite: Is it polite?, tone: {question: Warm?, weight: 2}}\n"))));
+    for (file, expected) in [
+        ("polite: {question: Is it?, weight: no}\n", "quality.yaml:1:"),
+        ("- polite\n", "`criteria` must be a mapping of names to questions, not a list"),
+        ("polite: [\n", "quality.yaml"),
+    ] {
+        let (said, suite) = of_file(file);
+        assert!(suite.is_none() && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_criteria_is_said() {
     let of = |criterion: &str| format!("    criteria: {{a: A?, {criterion}}}\n");
     for (fields, expected) in [
