@@ -36,7 +36,7 @@ pub(crate) static CRITERIA: Section = Section::new(
         fields![
             "kind": Choice(&["rubric", "model_judge"]), required => "a judge grades by a rubric";
             "criteria": AnyOf(&[MapOf(&AnyOf(&[Text, Mapping(&CRITERION)])), Text]), required => "the criteria by name, each a question for yes or no or a mapping; or the path of a YAML file with such a mapping";
-            "preamble": Text => "what every judge is told before the question";
+            "preamble": Text => "what every judge reads before the question";
             "combine": Text, or "\"weighted\"" => "how criteria become one score: `weighted`, `mean`, `all`, `any`, or an expression over their names";
         ],
         SUBMISSION,
@@ -59,7 +59,7 @@ pub(crate) static CRITERIA: Section = Section::new(
 
 pub(crate) static CRITERION: Section = section!["a criterion",
     "question": Text, needed "a criterion needs a `question`", "for example `question: Is the reply polite?`" => "the question for yes or no; with `scale`, what is scored";
-    "weight": Number(f64::MIN_POSITIVE, f64::MAX, "greater than 0"), or "1" => "what it counts for in `combine: weighted`";
+    "weight": Number(1e-9, 1e9, "between 1e-9 and 1e9"), or "1" => "what it counts for in `combine: weighted`";
     "expect": AnyOf(&[Truth, Choice(&["yes", "no"])]), or "\"yes\"" => "the answer that meets it";
     "required": Truth, or "false" => "whether the score is 0 where it is not met";
     "only": Text => "a filter: this criterion counts only for rows such as `'refund' in tags`";

@@ -64,7 +64,7 @@ fn what_is_wrong_with_criteria_is_said() {
         (of("Score: B?"), "`Score` cannot be the name of a criterion"),
         (of("pass_rate: B?"), "`pass_rate` cannot be the name of a criterion: it means something else"),
         (of("b: {weight: 2}"), "a criterion needs a `question`"),
-        (of("b: {question: B?, weight: 0}"), "`weight` must be greater than 0"),
+        (of("b: {question: B?, weight: 0}"), "`weight` must be between 1e-9 and 1e9"),
         (of("b: {question: B?, expect: maybe}"), "`expect` must be `yes` or `no`, not text"),
         (of("b: {question: B?, unsure: never}"), "unknown unsure `never`"),
         (of("b: {question: B?, scale: {min: 1, max: 5}, expect: no}"), "a criterion with a `scale` has no `expect`"),
