@@ -18,9 +18,10 @@ use super::labels::{
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::{SelectedOrdinals, named};
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_eval::evaluate::{self, Method, each_wanted};
+use evalrs_base::threshold::reaches;
+use evalrs_eval::evaluate::{self, GradePlan, Method, criteria, each_wanted};
 use evalrs_eval::judge::question::Question;
-use evalrs_metrics::gate::{self, GateInputs, GateReport};
+use evalrs_metrics::gate::{self, ErrorBounds, GateInputs, GateReport, GatedGrades};
 use evalrs_metrics::metric::agreement::Agreement;
 use evalrs_metrics::metric::annotators::{AnnotatorAgreement, LabelCount};
 use evalrs_metrics::metric::holdout::{HeldOutQuestion, HeldOutVerdict};
@@ -32,7 +33,7 @@ use evalrs_metrics::results::trials::SplitResult;
 use evalrs_metrics::results::usage::{GraderUsage, JudgmentUsage, ModelUsage};
 use evalrs_model::delta::CellState;
 use evalrs_model::key::KeySet;
-use evalrs_model::spec::{Label, Scale};
+use evalrs_model::spec::{GraderKind, Label, RewardSpec, Scale};
 use evalrs_statistics::reusable_holdout::AgreementCount;
 
 /// A grader's grades in dataset order, without results that it has nothing to say of.
@@ -60,6 +61,40 @@ pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observati
     Arc::from(all)
 }
 
+/// What the grades by the criteria of a rubric might have been where one could not be judged, in the order of results.
+#[salsa::tracked]
+pub fn error_bounds<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<ErrorBounds> {
+    if !matches!(grader.kind(db), GraderKind::Reward(RewardSpec::Criteria(_))) {
+        return Vec::new();
+    }
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let mut bounds = Vec::new();
+    let mut results = 0..;
+    for chunk in grader.root(db).chunks(db) {
+        let cells = cells(db, *chunk, grader).cells.iter();
+        for (case, (cell, place)) in cells.zip(places(db, *chunk)).enumerate() {
+            if place.selected.is_none() {
+                continue;
+            }
+            let Some(result) = results.next() else { break };
+            if cell.state != CellState::Errored {
+                continue;
+            }
+            let Some(GradePlan::Graded(grade)) = queries::plans(db, *chunk, grader).get(case)
+            else {
+                continue;
+            };
+            let ends = criteria::bounds(grade);
+            bounds.extend(ends.map(|[least, greatest]| {
+                let passes = reaches(least, threshold);
+                let is_one_verdict = passes == reaches(greatest, threshold);
+                ErrorBounds { result, least, greatest, passes: is_one_verdict.then_some(passes) }
+            }));
+        }
+    }
+    bounds
+}
+
 /// The status of the gate.
 #[salsa::tracked]
 pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
@@ -68,7 +103,11 @@ pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
     let grader = |name: &str| graders.iter().find(|grader| grader.name(db) == name).copied();
     let metrics = declared_metrics(db, root);
     let inputs = GateInputs {
-        grades: &|name| Some(&observations(db, grader(name)?)[..]),
+        grades: &|name| {
+            let grader = grader(name)?;
+            let bounds = error_bounds(db, grader);
+            Some(GatedGrades { grades: observations(db, grader), bounds })
+        },
         metrics: &|name| {
             let metric = metrics.iter().find(|metric| metric.spec(db).name == name)?;
             Some(metric_value(db, *metric))

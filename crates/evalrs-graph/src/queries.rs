@@ -199,8 +199,10 @@ pub(crate) fn other_grades(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherG
     let graders = graders(db, chunk.root(db)).iter();
     let is_made_of_all = |other: &Grader<'_>| match other.kind(db) {
         GraderKind::Reward(RewardSpec::Expression(_) | RewardSpec::Program(_)) => true,
-        GraderKind::Reward(RewardSpec::Criteria(_)) => false,
-        GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Program(_) => false,
+        GraderKind::Reward(RewardSpec::Criteria(_))
+        | GraderKind::Tool(_)
+        | GraderKind::Rubric(_)
+        | GraderKind::Program(_) => false,
     };
     let others = graders.filter(|other| !is_made_of_all(other));
     others.filter_map(|other| grade_by(db, chunk, case, *other)).collect()

@@ -2,7 +2,7 @@
 //!
 //! Owns the arithmetic of a gate over grades; knows neither how they were made nor how a report looks.
 //! A grade that could not be made is no verdict, so a gate is computed with those grades at both ends of
-//! 0..=1 and answers only where the answer is the same: a run is never silently passed or failed. Averages
+//! what they may be (0..=1, where nothing more is known) and answers only where the answer is the same: a run is never silently passed or failed. Averages
 //! are rounded once, and [`evalrs_base::threshold`] says what equals a threshold.
 
 mod agreement;
@@ -67,8 +67,27 @@ impl GateReport {
     }
 }
 
+/// The grades of a grader, and what is known of those with errors.
+#[derive(Clone, Copy, Debug)]
+pub struct GatedGrades<'a> {
+    pub grades: &'a [Observation],
+    /// In the order of results; those without may have any score.
+    pub bounds: &'a [ErrorBounds],
+}
+
+/// What a grade might have been that could not be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorBounds {
+    /// The ordinal of its result, as in the observation.
+    pub result: u32,
+    pub least: f64,
+    pub greatest: f64,
+    /// The grader's own verdict, if both ends have the same.
+    pub passes: Option<bool>,
+}
+
 /// Where a gate finds the grades of a grader, by the grader's name.
-pub(crate) type Grades<'a> = dyn Fn(&str) -> Option<&'a [Observation]> + 'a;
+pub(crate) type Grades<'a> = dyn Fn(&str) -> Option<GatedGrades<'a>> + 'a;
 
 /// Where a gate finds a metric that the suite declares.
 pub(crate) type DeclaredValues<'a> = dyn Fn(&str) -> Option<&'a MetricValue> + 'a;
@@ -107,8 +126,12 @@ impl GateInputs<'_, '_> {
 
 /// The result of `gate` from the grades alone, if it names no declared metric and there are no
 /// labels.
-pub(crate) fn decide(gate: &Gate, grades: &Grades<'_>) -> GateReport {
-    decide_with(gate, GateInputs { grades, metrics: &|_| None, labels: &|_| None })
+pub(crate) fn decide<'a>(
+    gate: &Gate,
+    grades: &dyn Fn(&str) -> Option<&'a [Observation]>,
+) -> GateReport {
+    let grades = |name: &str| Some(GatedGrades { grades: grades(name)?, bounds: &[] });
+    decide_with(gate, GateInputs { grades: &grades, metrics: &|_| None, labels: &|_| None })
 }
 
 /// What `gate` says. A grader without grades decides nothing, and neither does a metric without a value.

@@ -12,6 +12,9 @@ use evalrs_base::exact::{WeightedValue, mean, weighted_mean};
 use evalrs_base::threshold::reaches;
 use evalrs_model::spec::{CombinedCriteria, CriteriaSpec, CriterionSpec};
 
+/// The name of the bounds in the metadata of a grade.
+const BOUNDS: &str = "bounds";
+
 /// A criterion and its grade.
 struct GradedCriterion<'a> {
     spec: &'a CriterionSpec,
@@ -80,8 +83,14 @@ fn graded(spec: &CriteriaSpec, all: &[GradedCriterion<'_>]) -> Grade {
         .collect();
     let mut grade = Grade::failed("criterion", why.join("; "));
     let bounds = json!([range.start(), range.end()]);
-    grade.metadata.get_or_insert_default().insert("bounds".to_owned(), bounds);
+    grade.metadata.get_or_insert_default().insert(BOUNDS.to_owned(), bounds);
     grade
+}
+
+/// The least and the greatest score that a grade with an error may have had, if less than everything is possible.
+pub fn bounds(grade: &Grade) -> Option<[f64; 2]> {
+    let bounds = grade.metadata.as_ref()?.get(BOUNDS)?.as_array()?;
+    Some([bounds.first()?.as_f64()?, bounds.get(1)?.as_f64()?])
 }
 
 fn nothing_applies(spec: &CriteriaSpec, all: &[GradedCriterion<'_>]) -> String {
@@ -167,6 +176,8 @@ mod tests {
     use crate::grade::Grade;
     use evalrs_model::expression::Expression;
     use evalrs_model::spec::{CombinedCriteria, CriteriaSpec, CriterionSpec};
+    use proptest::prelude::{Strategy, any, prop};
+    use proptest::{prop_assert_eq, proptest};
 
     /// A criterion in short: its name is a letter, its weight a digit, and it may be required.
     fn criterion(short: &str) -> CriterionSpec {
@@ -256,6 +267,58 @@ mod tests {
             ("2*a", "a1 b1", "1 1", "2*a = 2*1 = 2, and a score is between 0.0 and 1.0"),
         ] {
             assert_eq!(shown(combine, criteria, grades), expected, "{combine} {criteria} {grades}");
+        }
+    }
+
+    /// Every way to judge the criteria that could not be judged, on a grid.
+    fn completions(grades: &[String]) -> Vec<Vec<String>> {
+        grades.iter().fold(vec![Vec::new()], |before, grade| {
+            let choices = match grade.as_str() {
+                "x" => ["0", "0.5", "0.75", "1"].map(str::to_owned).to_vec(),
+                known => vec![known.to_owned()],
+            };
+            let with = |before: &Vec<String>| {
+                let choices = choices.iter();
+                choices.map(|grade| [before.as_slice(), &[grade.clone()]].concat()).collect()
+            };
+            before.iter().flat_map::<Vec<_>, _>(with).collect()
+        })
+    }
+
+    fn some_criteria() -> impl Strategy<Value = Vec<(String, String)>> {
+        let weight = 1..=9;
+        let grade = prop::sample::select(vec!["0", "0.5", "0.75", "1", "-", "x", "x"]);
+        prop::collection::vec((weight, any::<bool>(), grade), 1..5).prop_map(|drawn| {
+            let names = 'a'..;
+            let short = names.zip(drawn).map(|(name, (weight, is_required, grade))| {
+                let mark = if is_required { "!" } else { "" };
+                (format!("{name}{weight}{mark}"), grade.to_owned())
+            });
+            short.collect()
+        })
+    }
+
+    proptest! {
+        /// The ends are what some judgments of the missing criteria come to, and no other lies beyond them.
+        #[test]
+        fn the_ends_are_those_of_all_completions(
+            drawn in some_criteria(),
+            combine in prop::sample::select(vec!["weighted", "mean", "all", "any"]),
+        ) {
+            let (criteria, grades): (Vec<String>, Vec<String>) = drawn.into_iter().unzip();
+            let criteria = criteria.join(" ");
+            let possible: Vec<f64> = completions(&grades)
+                .iter()
+                .filter_map(|grades| shown(combine, &criteria, &grades.join(" ")).parse().ok())
+                .collect();
+            let least = possible.iter().copied().min_by(f64::total_cmp);
+            let greatest = possible.iter().copied().max_by(f64::total_cmp);
+            let told = shown(combine, &criteria, &grades.join(" "));
+            let ends: Option<Vec<f64>> = match told.strip_prefix('[') {
+                Some(_) => serde_json::from_str(&told).ok(),
+                None => told.parse().ok().map(|score| vec![score, score]),
+            };
+            prop_assert_eq!(ends, least.zip(greatest).map(|(least, greatest)| vec![least, greatest]));
         }
     }
 

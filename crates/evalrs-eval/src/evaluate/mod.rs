@@ -8,7 +8,7 @@ mod ballots;
 pub mod baseline;
 pub mod case;
 mod case_part;
-mod criteria;
+pub mod criteria;
 pub mod conversation;
 pub mod join;
 pub mod needs;

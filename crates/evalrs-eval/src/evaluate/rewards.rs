@@ -34,27 +34,26 @@ pub fn plan_reward(
         }
         Method::Tool(_) | Method::Judge(_) | Method::Program(_) => return GradePlan::Skipped,
     };
-    if let ReadyReward::Criteria(spec) = reward {
-        let grades: Vec<Option<&Grade>> = spec
-            .graders(&grader.scope.name)
-            .map(|name| said.iter().find(|(known, _, _)| *known == name)?.1.as_ref())
-            .collect();
-        return criteria::combined(spec, &grades).map_or(GradePlan::Blocked, GradePlan::Graded);
-    }
-    let grades = match grades(reward, said) {
-        Ok(Some(grades)) => grades,
-        Ok(None) => return GradePlan::Blocked,
-        Err(failed) => return GradePlan::Graded(failed),
-    };
     match reward {
-        ReadyReward::Expression(expression) => {
-            GradePlan::Graded(by_expression(expression, &grades))
+        ReadyReward::Criteria(spec) => {
+            let grade = |name: String| said.iter().find(|(known, _, _)| *known == name)?.1.as_ref();
+            let grades: Vec<_> = spec.graders(&grader.scope.name).map(grade).collect();
+            criteria::combined(spec, &grades).map_or(GradePlan::Blocked, GradePlan::Graded)
         }
-        ReadyReward::Program(identity) => match programs::rewarding(case, identity, &grades) {
-            Ok(action) => GradePlan::Ask(Action::Program(action).key()),
-            Err(failed) => GradePlan::Graded(failed),
+        ReadyReward::Expression(expression) => {
+            let is_used = |name: &str| expression.names.iter().any(|used| used == name);
+            match grades(said, &is_used) {
+                Ok(grades) => GradePlan::Graded(by_expression(expression, &grades)),
+                Err(why) => why,
+            }
+        }
+        ReadyReward::Program(identity) => match grades(said, &|_| true) {
+            Ok(grades) => match programs::rewarding(case, identity, &grades) {
+                Ok(action) => GradePlan::Ask(Action::Program(action).key()),
+                Err(failed) => GradePlan::Graded(failed),
+            },
+            Err(why) => why,
         },
-        ReadyReward::Criteria(_) => GradePlan::Skipped,
     }
 }
 
@@ -64,29 +63,28 @@ pub fn reward_action(
     grader: &ReadyGrader,
     said: &[OtherGrade],
 ) -> Option<ProgramAction> {
-    let Method::Reward(reward @ ReadyReward::Program(identity)) = &grader.method else {
+    let Method::Reward(ReadyReward::Program(identity)) = &grader.method else {
         return None;
     };
-    let grades = grades(reward, said).ok()??;
+    let grades = grades(said, &|_| true).ok()?;
     programs::rewarding(case, identity, &grades).ok()
 }
 
-/// The grades that a reward is made of, once all are there; a grade that says why it cannot be made, if one failed.
-fn grades(reward: &ReadyReward, said: &[OtherGrade]) -> Result<Option<Vec<UsableGrade>>, Grade> {
-    let is_used = |name: &String| match reward {
-        ReadyReward::Expression(expression) => expression.names.contains(name),
-        ReadyReward::Program(_) | ReadyReward::Criteria(_) => true,
-    };
+/// The grades that a reward is made of; else what is planned until all of them are there, or because one failed.
+fn grades(
+    said: &[OtherGrade],
+    is_used: &dyn Fn(&str) -> bool,
+) -> Result<Vec<UsableGrade>, GradePlan> {
     let mut grades = Vec::new();
     for (name, grade, submission) in said.iter().filter(|(name, _, _)| is_used(name)) {
-        let Some(grade) = grade else { return Ok(None) };
+        let Some(grade) = grade else { return Err(GradePlan::Blocked) };
         if let Some(error) = &grade.error {
             let message = format!("`{name}` could not be graded: {}", error.message);
-            return Err(Grade::failed("grade", message));
+            return Err(GradePlan::Graded(Grade::failed("grade", message)));
         }
         grades.push((name.clone(), grade.clone(), submission.clone()));
     }
-    Ok(Some(grades))
+    Ok(grades)
 }
 
 fn by_expression(expression: &Expression, grades: &[UsableGrade]) -> Grade {

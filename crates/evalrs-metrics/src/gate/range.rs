@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::GatedGrades;
 use crate::metric::declared::MetricValue;
-use crate::metric::{Observation, percentile};
+use crate::metric::percentile;
 use evalrs_base::exact::mean;
 use evalrs_model::spec::{Aggregation, PassRule};
 
@@ -22,7 +23,7 @@ pub enum GateLack {
 /// An aggregate and how far the errored grades could have moved it.
 #[derive(Clone, Copy)]
 pub(super) struct Range {
-    /// With errored grades as 0.0.
+    /// With errored grades at the least that they may be.
     pub value: f64,
     /// Infinite where it is not known.
     pub lowest: f64,
@@ -30,22 +31,65 @@ pub(super) struct Range {
     pub highest: f64,
 }
 
+/// What one grade may be: one score, or of an errored one several.
+#[derive(Clone, Copy)]
+struct PossibleGrade {
+    least: f64,
+    greatest: f64,
+    /// Whether it passes by the grader's own rule, if that is known.
+    passes: Option<bool>,
+}
+
+impl PossibleGrade {
+    /// Each of `grades`, in their order.
+    fn all(graded: GatedGrades<'_>) -> impl Iterator<Item = Self> {
+        let mut bounds = graded.bounds.iter().peekable();
+        graded.grades.iter().map(move |grade| {
+            if !grade.errored {
+                return Self {
+                    least: grade.score,
+                    greatest: grade.score,
+                    passes: Some(grade.pass),
+                };
+            }
+            while bounds.next_if(|known| known.result < grade.result).is_some() {}
+            match bounds.peek() {
+                Some(known) if known.result == grade.result => {
+                    Self { least: known.least, greatest: known.greatest, passes: known.passes }
+                }
+                _ => Self { least: 0.0, greatest: 1.0, passes: None },
+            }
+        })
+    }
+
+    /// Whether it may be a pass, or no pass.
+    fn can_answer(self, pass: Option<PassRule>, answer: bool) -> bool {
+        let Some(rule) = pass else { return self.passes.is_none_or(|passes| passes == answer) };
+        // The ends show it of an order, the value itself of equality.
+        [self.least, self.greatest, rule.value.clamp(self.least, self.greatest)]
+            .into_iter()
+            .any(|score| rule.op.holds(score, rule.value) == answer)
+    }
+}
+
 impl Range {
     /// None if there are no grades at all.
     pub(super) fn of(
-        grades: &[Observation],
+        graded: GatedGrades<'_>,
         aggregation: Aggregation,
         pass: Option<PassRule>,
     ) -> Option<Self> {
-        if grades.is_empty() {
+        if graded.grades.is_empty() {
             return None;
         }
         if aggregation == Aggregation::Accuracy {
-            return Some(Self::of_accuracy(grades, pass));
+            return Some(Self::of_accuracy(graded, pass));
         }
         // Each of these aggregates grows with every score, so the ends of the scores are its ends.
-        let lowest = aggregate(grades, aggregation, 0.0)?;
-        Some(Self { value: lowest, lowest, highest: aggregate(grades, aggregation, 1.0)? })
+        let scores = |end: fn(PossibleGrade) -> f64| PossibleGrade::all(graded).map(end).collect();
+        let lowest = aggregate(scores(|grade| grade.least), aggregation)?;
+        let highest = aggregate(scores(|grade| grade.greatest), aggregation)?;
+        Some(Self { value: lowest, lowest, highest })
     }
 
     /// Where errors may have moved the metric no one knows how far, its ends are not known.
@@ -57,35 +101,25 @@ impl Range {
         })
     }
 
-    fn of_accuracy(grades: &[Observation], pass: Option<PassRule>) -> Self {
-        let passed = |grade: &Observation| match pass {
-            Some(rule) => rule.op.holds(grade.score, rule.value),
-            None => grade.pass,
+    fn of_accuracy(graded: GatedGrades<'_>, pass: Option<PassRule>) -> Self {
+        let share = |counts: &dyn Fn(PossibleGrade) -> bool| {
+            let passes = PossibleGrade::all(graded).filter(|grade| counts(*grade)).count();
+            passes as f64 / graded.grades.len() as f64
         };
-        let errored = grades.iter().filter(|grade| grade.errored).count();
-        let passes = grades.iter().filter(|grade| !grade.errored && passed(grade)).count();
-        let could = |answer: bool| pass.is_none_or(|rule| can_answer(rule, answer));
-        let zero_passes = pass.is_some_and(|rule| rule.op.holds(0.0, rule.value));
-        let share = |count: usize| count as f64 / grades.len() as f64;
+        let passes_at_least = |grade: PossibleGrade| match pass {
+            Some(rule) => rule.op.holds(grade.least, rule.value),
+            None => grade.passes == Some(true),
+        };
         Self {
-            value: share(if zero_passes { passes + errored } else { passes }),
-            lowest: share(if could(false) { passes } else { passes + errored }),
-            highest: share(if could(true) { passes + errored } else { passes }),
+            value: share(&passes_at_least),
+            lowest: share(&|grade| !grade.can_answer(pass, false)),
+            highest: share(&|grade| grade.can_answer(pass, true)),
         }
     }
 }
 
-/// Whether some score in 0..=1 gives this answer. The ends show it of an order, the value itself of equality.
-fn can_answer(rule: PassRule, answer: bool) -> bool {
-    [0.0, 1.0, rule.value.clamp(0.0, 1.0)]
-        .into_iter()
-        .any(|score| rule.op.holds(score, rule.value) == answer)
-}
-
-/// An aggregate other than accuracy, with every errored grade at `errored`.
-fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> Option<f64> {
-    let mut scores: Vec<f64> =
-        grades.iter().map(|grade| if grade.errored { errored } else { grade.score }).collect();
+/// An aggregate other than accuracy.
+fn aggregate(mut scores: Vec<f64>, aggregation: Aggregation) -> Option<f64> {
     if aggregation == Aggregation::AvgScore {
         return mean(&scores);
     }

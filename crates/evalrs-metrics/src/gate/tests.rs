@@ -260,44 +260,92 @@ fn rules_read_as_words() {
     );
 }
 
-/// Every way to fill in the errored grades from a grid of scores. Without a rule, a grade may pass at any
-/// score: its threshold, or its own word, is not known here.
-fn filled(grades: &[Observation]) -> Vec<Vec<Observation>> {
-    let Some((first, rest)) = grades.split_first() else { return vec![Vec::new()] };
-    let choices: Vec<Observation> = if first.errored {
-        [0.0, 0.1, 0.25, 0.5, 0.8, 1.0]
-            .into_iter()
-            .flat_map(|score| [true, false].map(|pass| (score, pass)))
-            .map(|(score, pass)| Observation { score, pass, errored: false, ..*first })
-            .collect()
-    } else {
-        vec![*first]
-    };
-    let rest = filled(rest);
-    choices
-        .iter()
-        .flat_map(|choice| rest.iter().map(|rest| [&[*choice], rest.as_slice()].concat()))
-        .collect()
+/// Grades, and what may be known of those that could not be made.
+#[derive(Clone, Debug)]
+struct SomeGrades {
+    grades: Vec<Observation>,
+    bounds: Vec<ErrorBounds>,
 }
 
-fn statuses(gate: &Gate, grades: &[Observation]) -> Vec<GateStatus> {
-    let of = |grades: &[Observation]| decide(gate, &|_| Some(grades)).status;
-    filled(grades).iter().filter_map(|grades| of(grades)).collect()
-}
+impl SomeGrades {
+    fn decide(&self, gate: &Gate) -> GateReport {
+        let graded = GatedGrades { grades: &self.grades, bounds: &self.bounds };
+        let inputs =
+            GateInputs { grades: &|_| Some(graded), metrics: &|_| None, labels: &|_| None };
+        decide_with(gate, inputs)
+    }
 
-fn some_grades() -> impl Strategy<Value = Vec<Observation>> {
-    let score = prop::sample::select(vec![0.0, 0.1, 0.25, 0.5, 0.8, 1.0]);
-    prop::collection::vec((score, any::<bool>(), 0u8..10), 1..6).prop_map(|grades| {
-        let mut errors = 0;
-        (0..)
-            .zip(grades)
-            .map(|(sample, (score, pass, luck))| {
-                let errored = luck < 4 && errors < 2;
-                errors += u8::from(errored);
-                let (score, pass) = if errored { (0.0, false) } else { (score, pass) };
-                Observation { result: sample, sample, model: 0, score, pass, errored }
+    /// What one of its grades may be, of a grid of scores. Without a rule, a grade may pass at any score: its threshold, or its
+    /// own word, is not known here.
+    fn choices(&self, of: &Observation) -> Vec<Observation> {
+        if !of.errored {
+            return vec![*of];
+        }
+        let known = self.bounds.iter().find(|known| known.result == of.result);
+        let is_possible = |score: f64, pass: bool| {
+            known.is_none_or(|known| {
+                known.least <= score
+                    && score <= known.greatest
+                    && known.passes.is_none_or(|passes| passes == pass)
             })
+        };
+        let scores = GRID.into_iter().flat_map(|score| [(score, true), (score, false)]);
+        scores
+            .filter(|(score, pass)| is_possible(*score, *pass))
+            .map(|(score, pass)| Observation { score, pass, errored: false, ..*of })
             .collect()
+    }
+
+    /// Every way to fill in the errored grades.
+    fn filled(&self) -> Vec<Vec<Observation>> {
+        self.grades.iter().fold(vec![Vec::new()], |before, grade| {
+            let choices = self.choices(grade);
+            let with = |before: &Vec<Observation>| {
+                let choices = choices.iter();
+                choices.map(|choice| [before.as_slice(), &[*choice]].concat()).collect::<Vec<_>>()
+            };
+            before.iter().flat_map(with).collect()
+        })
+    }
+
+    fn statuses(&self, gate: &Gate) -> Vec<GateStatus> {
+        let of = |grades: &[Observation]| decide(gate, &|_| Some(grades)).status;
+        self.filled().iter().filter_map(|grades| of(grades)).collect()
+    }
+}
+
+const GRID: [f64; 6] = [0.0, 0.1, 0.25, 0.5, 0.8, 1.0];
+
+/// What may be known of a grade that could not be made: its ends, and its verdict.
+fn some_bounds() -> impl Strategy<Value = Option<([f64; 2], Option<bool>)>> {
+    let end = prop::sample::select(GRID.to_vec());
+    prop::option::of((end.clone(), end, any::<Option<bool>>())).prop_map(|known| {
+        known.map(|(one, other, passes)| ([f64::min(one, other), f64::max(one, other)], passes))
+    })
+}
+
+fn some_grades() -> impl Strategy<Value = SomeGrades> {
+    let score = prop::sample::select(GRID.to_vec());
+    prop::collection::vec((score, any::<bool>(), 0u8..10, some_bounds()), 1..6).prop_map(|drawn| {
+        let mut some = SomeGrades { grades: Vec::new(), bounds: Vec::new() };
+        let mut errors = 0;
+        for (result, (score, pass, luck, known)) in (0..).zip(drawn) {
+            let errored = luck < 4 && errors < 2;
+            errors += u8::from(errored);
+            let (score, pass) = if errored { (0.0, false) } else { (score, pass) };
+            some.grades.push(Observation {
+                result,
+                sample: result,
+                model: 0,
+                score,
+                pass,
+                errored,
+            });
+            if let (true, Some(([least, greatest], passes))) = (errored, known) {
+                some.bounds.push(ErrorBounds { result, least, greatest, passes });
+            }
+        }
+        some
     })
 }
 
@@ -409,11 +457,11 @@ proptest! {
 
     #[test]
     fn a_decided_answer_never_flips(grades in some_grades(), gate in some_condition()) {
-        let report = decide(&gate, &|_| Some(grades.as_slice()));
+        let report = grades.decide(&gate);
         let lowest = report.lowest.unwrap();
         let highest = report.highest.unwrap();
         prop_assert!(lowest <= report.value.unwrap() && report.value.unwrap() <= highest);
-        let possible = statuses(&gate, &grades);
+        let possible = grades.statuses(&gate);
         let op = report.op.unwrap();
         match report.status.unwrap() {
             GateStatus::Undecided if op == Op::Eq => prop_assert!(lowest < highest),
@@ -437,9 +485,9 @@ proptest! {
     ) {
         let operator = if and { Logic::And } else { Logic::Or };
         let gate = Gate::Logical { operator, conditions };
-        let status = decide(&gate, &|_| Some(grades.as_slice())).status.unwrap();
+        let status = grades.decide(&gate).status.unwrap();
         if status != GateStatus::Undecided {
-            for possible in statuses(&gate, &grades) {
+            for possible in grades.statuses(&gate) {
                 prop_assert_eq!(possible, status);
             }
         }

@@ -368,7 +368,8 @@ pub(crate) fn written(spec: &CriteriaSpec, graders: &[&GraderSpec], rubric: Valu
         .map(|(spec, grader)| (spec.name.clone(), written_criterion(spec, grader)))
         .collect();
     let preamble = Some(&spec.preamble).filter(|text| !text.is_empty());
-    let own = json!({"preamble": preamble, "criteria": criteria, "combine": combine, "votes": votes});
+    let own =
+        json!({"preamble": preamble, "criteria": criteria, "combine": combine, "votes": votes});
     extend(&mut written, without_empty(own));
     if let Some(written) = written.as_object_mut() {
         written.remove("prompt");

@@ -30,7 +30,10 @@ fn each_criterion_is_a_grader_behind_its_rubric() {
     assert_eq!((judged(polite).votes, judged(tone).votes), (3, 3));
     let expects = |grader: &GraderSpec| judged(grader).yes_no.map(|rule| rule.expect);
     assert_eq!([polite, invents, tone].map(expects), [Some(true), Some(false), None]);
-    assert_eq!((tone.pass_threshold, polite.pass_threshold, whole.pass_threshold), (0.75, 1.0, 1.0));
+    assert_eq!(
+        (tone.pass_threshold, polite.pass_threshold, whole.pass_threshold),
+        (0.75, 1.0, 1.0)
+    );
     let only = |grader: &GraderSpec| grader.only.as_ref().map(|only| only.text().to_owned());
     assert_eq!(only(polite).as_deref(), Some("input == 'a'"));
     assert_eq!(only(invents).as_deref(), Some("(input == 'a') and (input == 'b')"));
@@ -46,7 +49,12 @@ fn criteria_may_stand_in_a_file_of_their_own() {
     };
     let (said, suite) = of_file("polite: Is it polite?\ntone: {question: Warm?, weight: 2}\n");
     assert_eq!(said, "");
-    assert_eq!(suite, Some(self::suite(&with("    criteria: {polite: Is it polite?, tone: {question: Warm?, weight: 2}}\n"))));
+    assert_eq!(
+        suite,
+        Some(self::suite(&with(
+            "    criteria: {polite: Is it polite?, tone: {question: Warm?, weight: 2}}\n"
+        )))
+    );
     for (file, expected) in [
         ("polite: {question: Is it?, weight: no}\n", "quality.yaml:1:"),
         ("- polite\n", "`criteria` must be a mapping of names to questions, not a list"),
@@ -62,25 +70,43 @@ fn what_is_wrong_with_criteria_is_said() {
     let of = |criterion: &str| format!("    criteria: {{a: A?, {criterion}}}\n");
     for (fields, expected) in [
         (of("Score: B?"), "`Score` cannot be the name of a criterion"),
-        (of("pass_rate: B?"), "`pass_rate` cannot be the name of a criterion: it means something else"),
+        (
+            of("pass_rate: B?"),
+            "`pass_rate` cannot be the name of a criterion: it means something else",
+        ),
         (of("b: {weight: 2}"), "a criterion needs a `question`"),
         (of("b: {question: B?, weight: 0}"), "`weight` must be between 1e-9 and 1e9"),
         (of("b: {question: B?, expect: maybe}"), "`expect` must be `yes` or `no`, not text"),
         (of("b: {question: B?, unsure: never}"), "unknown unsure `never`"),
-        (of("b: {question: B?, scale: {min: 1, max: 5}, expect: no}"), "a criterion with a `scale` has no `expect`"),
+        (
+            of("b: {question: B?, scale: {min: 1, max: 5}, expect: no}"),
+            "a criterion with a `scale` has no `expect`",
+        ),
         (of("b: {question: B?, pass_treshold: 1}"), "pass_treshold"),
         ("    criteria: {}\n".to_owned(), "`criteria` is empty"),
-        ("    criteria: [A?]\n".to_owned(), "`criteria` must be a mapping of names to questions, not a list"),
+        (
+            "    criteria: [A?]\n".to_owned(),
+            "`criteria` must be a mapping of names to questions, not a list",
+        ),
         ("    criteria: {a: A?}\n    prompt: B?\n".to_owned(), "prompt"),
         ("    criteria: {a: A?}\n    not: true\n".to_owned(), "a rubric in criteria has no `not`"),
         ("    criteria: {a: A?}\n    combine: a + b\n".to_owned(), "unknown criterion `b`"),
         ("    criteria: {a: A?}\n    combine: a +\n".to_owned(), "the expression"),
-        ("    criteria: {a: A?}\ngate: {metric_key: q.b, op: gte, value: 1}\n".to_owned(), "unknown grader `q.b`"),
-        ("    prompt: A?\n  x.y: {kind: tool, function: contains}\n".to_owned(), "the name `x.y` has a dot"),
+        (
+            "    criteria: {a: A?}\ngate: {metric_key: q.b, op: gte, value: 1}\n".to_owned(),
+            "unknown grader `q.b`",
+        ),
+        (
+            "    prompt: A?\n  x.y: {kind: tool, function: contains}\n".to_owned(),
+            "the name `x.y` has a dot",
+        ),
     ] {
         let reading = read(&Memory::new(&[("suite.yaml", &with(&fields))]));
         let said: Vec<&str> =
             reading.diagnostics.iter().map(|problem| problem.message.as_str()).collect();
-        assert!(reading.suite.is_none() && said.iter().any(|said| said.contains(expected)), "{fields}{said:?}");
+        assert!(
+            reading.suite.is_none() && said.iter().any(|said| said.contains(expected)),
+            "{fields}{said:?}"
+        );
     }
 }
