@@ -165,7 +165,7 @@ fn plain_action(judge: &Judge, row: &PlainRow<'_>, text: &str) -> Action {
         vars: &vars,
         row: Row::new(text),
     };
-    Action::Judge(judge.asked(RUBRIC, &placeholders, 0).unwrap().action())
+    Action::Judge(judge.asked(RUBRIC, None, &placeholders, 0).unwrap().action())
 }
 
 /// What the engine does, without an engine: parse, grade, render, hash, look up, read the reply, fold.
@@ -185,7 +185,7 @@ fn plain_loop(folder: &Path, judge: &Judge) -> f64 {
     let mut judged = 0.0;
     for entry in store.get_many(&keys) {
         if let Outcome::Reply(found) = read_body(&entry.unwrap().body).unwrap() {
-            judged += reply::read(&found.text, Question::Score(Scale::UNIT)).unwrap().score;
+            judged += reply::read(&found.text, &Question::Score(Scale::UNIT)).unwrap().score;
         }
     }
     (deterministic + judged) / keys.len() as f64

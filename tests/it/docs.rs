@@ -11,6 +11,7 @@ use std::path::Path;
 use clap::Parser;
 use evalrs_cli::cli::Cli;
 use evalrs_eval::judge::provider::infos;
+use evalrs_suite::sections::builtin::builtin_rubrics;
 
 use crate::letta::judge_file;
 use crate::space::{Space, has};
@@ -67,7 +68,7 @@ fn snippets(language: &str) -> Vec<Snippet> {
 
 /// The files that snippets name.
 fn space() -> Space {
-    let row = r#"{"id": "s", "input": "q", "ground_truth": "a", "output": "a", "tags": ["smoke"], "metadata": {"stars": 3}, "item": {"ticket": "t"}}"#;
+    let row = r#"{"id": "s", "input": "q", "ground_truth": "a", "output": "a", "tags": ["smoke"], "metadata": {"stars": 3}, "item": {"ticket": "t"}, "context": "c"}"#;
     let episode = r#"[{"task_id": 7, "traj": [{"role": "user", "content": "hi"}], "info": {"task": {"instruction": "greet"}}}]"#;
     let answers = r#"{"question": "q", "answer": "a", "answers": {"small": {"text": "x", "human": "pass"}, "large": {"text": "y", "human": "fail"}}}"#;
     let trajectory = r#"{"id": "s", "messages": [{"role": "assistant", "content": "a"}]}"#;
@@ -145,6 +146,11 @@ fn suite_of(snippet: &Snippet) -> String {
     match snippet.info.as_str() {
         "" | "rollup" => text.clone(),
         "graders" => format!("{head}{dataset}{text}"),
+        "rubric" => {
+            let fields = text.lines().map(|line| format!("    {line}\n"));
+            let grader = "graders:\n  quality:\n    kind: rubric\n    model: gpt-4o-mini\n";
+            format!("{head}{dataset}{grader}{}", fields.collect::<String>())
+        }
         "dataset" => format!("{head}{text}{graders}"),
         "target" | "gate" => format!("{head}{dataset}{graders}{text}"),
         other => panic!("{}: no part of a suite is called `{other}`", snippet.place),
@@ -177,6 +183,23 @@ fn every_suite_snippet_is_valid() {
         }
         space.write("suite.yaml", text);
         check_valid(&snippet.place, &space);
+    }
+}
+
+/// Each has a page that shows all of it: so it can be read, and copied.
+#[test]
+fn every_ready_made_rubric_is_on_its_page() {
+    let snippets = snippets("yaml");
+    for (name, text) in builtin_rubrics() {
+        let page = format!("docs/builtin/{}.md", name.split('@').next().unwrap());
+        let on_page = snippets.iter().filter(|snippet| snippet.place.starts_with(&page));
+        let shown: Vec<&str> = on_page
+            .filter(|snippet| snippet.info == "rubric")
+            .map(|snippet| snippet.text.as_str())
+            .collect();
+        assert_eq!(shown, [text], "{page}");
+        let words = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&page));
+        assert!(words.unwrap().contains(&format!("builtin: {name}")), "{page}");
     }
 }
 

@@ -18,6 +18,7 @@ mod terminal_text;
 
 mod bad_input;
 #[cfg(unix)]
+mod batched_criteria;
 mod before;
 mod blobs;
 mod cache;

@@ -420,7 +420,7 @@ mod tests {
         };
         let base_url = |_: &str| environment_base_url.map(str::to_owned);
         let judge = Judge::new(rubric, &base_url);
-        let asked = judge.asked(&template, &placeholders, 0).unwrap();
+        let asked = judge.asked(&template, None, &placeholders, 0).unwrap();
         let key = asked.key();
         assert_eq!(key, key_of(asked.action()));
         key
@@ -456,7 +456,7 @@ mod tests {
             let judge = Judge::new(rubric, &|_| None);
             let template = "Is {submission} kind?";
             for at in 0..judge.first_ballots() + judge.confirming_ballots() {
-                let asked = judge.asked(template, &placeholders, at).unwrap();
+                let asked = judge.asked(template, None, &placeholders, at).unwrap();
                 assert_eq!(asked.key(), key_of(asked.action()), "{at}");
             }
         }

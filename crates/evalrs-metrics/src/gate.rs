@@ -6,9 +6,12 @@
 //! are rounded once, and [`evalrs_base::threshold`] says what equals a threshold.
 
 mod agreement;
+mod grades;
 pub mod range;
 
 use serde::{Deserialize, Serialize};
+
+pub use grades::{ErrorBounds, GatedGrades};
 
 use super::metric::Observation;
 use super::metric::declared::MetricValue;
@@ -65,25 +68,6 @@ impl GateReport {
         }
         self.lacks.or_else(|| self.conditions.iter().find_map(Self::first_lack))
     }
-}
-
-/// The grades of a grader, and what is known of those with errors.
-#[derive(Clone, Copy, Debug)]
-pub struct GatedGrades<'a> {
-    pub grades: &'a [Observation],
-    /// In the order of results; those without may have any score.
-    pub bounds: &'a [ErrorBounds],
-}
-
-/// What a grade might have been that could not be made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ErrorBounds {
-    /// The ordinal of its result, as in the observation.
-    pub result: u32,
-    pub least: f64,
-    pub greatest: f64,
-    /// The grader's own verdict, if both ends have the same.
-    pub passes: Option<bool>,
 }
 
 /// Where a gate finds the grades of a grader, by the grader's name.

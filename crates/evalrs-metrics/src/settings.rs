@@ -96,13 +96,13 @@ fn put_rubric(
     relative: Relative<'_>,
 ) {
     object["model"] = Value::from(rubric.judges[0].model.as_str());
-    object["prompt"] = Value::from(rubric.prompt.as_str());
+    object["prompt"] = Value::from(rubric.whole_prompt());
     let judges = judge.map(|judge| judge.seats.iter().map(|seat| of_judge(&seat.settings())));
     object["judges"] = judges.map_or(Value::Null, Iterator::collect);
     if let Some(embedding) = &rubric.embedding {
         object["value"] = json!(embedding.value);
     }
-    if let Some(yes_no) = rubric.yes_no {
+    if let Some(yes_no) = rubric.yes_no() {
         object["yes_no"] = json!(yes_no);
     }
     object["scale"] = json!(rubric.scale.map(|scale| [scale.min, scale.max]));

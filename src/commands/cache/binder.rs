@@ -11,7 +11,7 @@ use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Method};
 use evalrs_eval::judge::question::{Order, Question};
-use evalrs_eval::judge::{Ballot, Judge, reply};
+use evalrs_eval::judge::{Ballot, Judge};
 use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout};
 use evalrs_eval::votes::score_map::VoteValue;
 use evalrs_graph::queries::{self, Grader};
@@ -141,7 +141,7 @@ impl<'a> Binder<'a> {
 
     /// Whether true and false are scores: 1 and 0.
     pub(super) fn takes_truths(&self) -> bool {
-        self.judge.question() == Question::Score(Scale::UNIT)
+        *self.judge.question() == Question::Score(Scale::UNIT)
     }
 
     /// The judgments of one file as store entries, or everything that is wrong with it.
@@ -206,7 +206,7 @@ impl<'a> Binder<'a> {
     fn against(&self, entry: &Entry, held: Option<&Entry>) -> ImportComparison {
         let score = |entry: &Entry| {
             let Ok(Outcome::Reply(found)) = read_body(&entry.body) else { return None };
-            Some(reply::read(&found.text, self.judge.question()).ok()?.native)
+            Some(self.judge.read(&found.text).ok()?.native)
         };
         let Some(held) = held else { return ImportComparison::New(entry.clone()) };
         let over = Entry { generation: held.generation.saturating_add(1), ..entry.clone() };
@@ -257,7 +257,7 @@ impl<'a> Binder<'a> {
         Ok(match &judgment.value {
             VoteValue::Score(score) => {
                 let text = json!({"rationale": judgment.rationale, "score": score}).to_string();
-                reply::read(&text, self.judge.question())?;
+                self.judge.read(&text)?;
                 Outcome::Reply(Reply::new(text))
             }
             VoteValue::Failed(written) => {

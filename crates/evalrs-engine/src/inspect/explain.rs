@@ -227,7 +227,7 @@ impl<'a> ExplanationSource<'a> {
             model: action.model().map(str::to_owned).or(program).unwrap_or_default(),
             vote: which.map_or(0, |(which, _)| which.vote),
             reversed: which
-                .filter(|(_, question)| *question == Question::Compare)
+                .filter(|(_, question)| **question == Question::Compare)
                 .map(|(which, _)| which.order == Order::Reversed),
             key: key.to_string(),
             ingredients: action.ingredients(),

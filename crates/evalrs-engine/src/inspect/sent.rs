@@ -70,7 +70,7 @@ pub fn sent_judgments(
         let origin = found.as_ref().map(|FoundJudgment { stored, layer, generation }| {
             SentOrigin::new(stored, layer.clone(), *generation)
         });
-        let is_pair = judge.question() == Question::Compare;
+        let is_pair = *judge.question() == Question::Compare;
         let judgment = SentJudgment {
             turn: is_per_turn.then_some(ballot.turn),
             judge: action.model.clone(),

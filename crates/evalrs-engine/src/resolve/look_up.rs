@@ -11,7 +11,6 @@ use super::waiting::{FoundOutcomes, RefreshedActions, ScannedPlans, WaitingActio
 use crate::progress::Event;
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;
-use evalrs_eval::judge::reply as judge_reply;
 use evalrs_eval::program::reply as program_reply;
 use evalrs_eval::target::answer;
 use evalrs_graph::inputs::Chunk;
@@ -170,7 +169,7 @@ impl StoredReader<'_> {
         let Some(grader) = self.session.grader(waiting.cell.grader) else { return Ok(()) };
         let ready = queries::ready(&self.session.db, grader);
         match (ready.judge(), ready.program()) {
-            (Some(judge), _) => judge_reply::read(text, judge.question()).map(drop),
+            (Some(judge), _) => judge.read(text).map(drop),
             (None, Some(identity)) => program_reply::check(&identity.spec, text),
             (None, None) => Ok(()),
         }

@@ -212,7 +212,7 @@ mod tests {
     fn text(outcome: &Outcome) -> String {
         match outcome {
             Outcome::Reply(reply) => {
-                reply::read(&reply.text, Question::Score(Scale::UNIT)).unwrap().rationale
+                reply::read(&reply.text, &Question::Score(Scale::UNIT)).unwrap().rationale
             }
             Outcome::Failure(failure) => failure.message.clone(),
         }

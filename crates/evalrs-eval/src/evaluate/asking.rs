@@ -16,7 +16,8 @@ use crate::action::Action;
 use crate::dataset::GroundTruth;
 use crate::dataset::row::OpenedRow;
 use crate::grade::Grade;
-use crate::judge::question::Order;
+use crate::judge::batch::BatchedQuestions;
+use crate::judge::question::{Order, Question};
 use crate::judge::template::Placeholders;
 use crate::judge::{AskedBallot, Judge, JudgeAction};
 use evalrs_base::path::Row;
@@ -29,6 +30,8 @@ struct JudgeInput<'a> {
     submission: &'a str,
     row: Row<'a>,
     template: Cow<'a, str>,
+    /// The questions, where the request has several.
+    several: Option<Question>,
     input: String,
     other: Option<String>,
     ground_truth: Option<String>,
@@ -48,13 +51,20 @@ impl<'a> JudgeInput<'a> {
             return Self::embedded(part, judge, grader, embedding, submission).map(Some);
         }
         let ground_truth = part.ground_truth(grader)?;
-        let Some(template) = part.template(judge, files)? else { return Ok(None) };
+        let batched = judge.rubric.criterion.as_ref().and_then(|one| one.batch.as_deref());
+        let batched = batched.map(|batch| BatchedQuestions::of(batch, part.row));
+        let (template, several) = match batched {
+            Some(batched) => (Some(Cow::Owned(batched.template)), Some(batched.question)),
+            None => (part.template(judge, files)?, None),
+        };
+        let Some(template) = template else { return Ok(None) };
         let compare_to = judge.rubric.compare_to.as_ref();
         Ok(Some(Self {
             judge,
             submission,
             row: part.row.row(),
             template,
+            several,
             input: part.input()?,
             other: compare_to
                 .map(|compare_to| pairwise::other_text(part, compare_to))
@@ -84,6 +94,7 @@ impl<'a> JudgeInput<'a> {
             submission,
             row: part.row.row(),
             template: Cow::Borrowed(""),
+            several: None,
             input: String::new(),
             other: None,
             ground_truth: reference,
@@ -104,7 +115,10 @@ impl<'a> JudgeInput<'a> {
             _ if self.judge.rubric.embedding.is_some() => {
                 self.judge.embedded(self.embedded_text(ballot))
             }
-            KeyVersion::Current => self.judge.asked(&self.template, &self.placeholders(), ballot),
+            KeyVersion::Current => {
+                let several = self.several.as_ref();
+                self.judge.asked(&self.template, several, &self.placeholders(), ballot)
+            }
             KeyVersion::Superseded => {
                 self.judge.asked_before(&self.template, &self.placeholders(), ballot)
             }

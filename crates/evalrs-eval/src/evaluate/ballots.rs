@@ -98,7 +98,7 @@ impl<'a> Poll<'a> {
 
     fn verdict(&mut self, outcome: &Outcome) -> Option<reply::Verdict> {
         let failed = match outcome {
-            Outcome::Reply(reply) => match reply::read(&reply.text, self.judge.question()) {
+            Outcome::Reply(reply) => match self.judge.read(&reply.text) {
                 Ok(verdict) => return Some(verdict),
                 Err(message) => FailedBallot {
                     kind: "invalid_reply",
@@ -133,7 +133,7 @@ impl<'a> Poll<'a> {
         // Adding zero turns -0.0 into 0.0: they are one score.
         let vote =
             ScoredVote { native: native + 0.0, rationale, orders: None, decision, applies: true };
-        match self.judge.rubric.yes_no {
+        match self.judge.rubric.yes_no() {
             Some(rule) => {
                 decided(vote, rule).map_err(|failed| self.first_failure.get_or_insert(failed)).ok()
             }

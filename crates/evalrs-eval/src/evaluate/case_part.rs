@@ -77,12 +77,16 @@ impl CasePart<'_> {
         })
     }
 
-    /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
+    /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet. No rubric of a row
+    /// takes the place of a criterion.
     pub(super) fn template<'j>(
         &self,
         judge: &'j Judge,
         files: RubricFiles<'_>,
     ) -> Result<Option<Cow<'j, str>>, Grade> {
+        if judge.rubric.criterion.is_some() {
+            return Ok(Some(Cow::Borrowed(&judge.rubric.prompt)));
+        }
         if let Some(rubric) = self.row.rubric().map_err(unreadable)? {
             return Ok(Some(rubric.into()));
         }

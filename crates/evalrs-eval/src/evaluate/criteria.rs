@@ -191,6 +191,10 @@ mod tests {
         }
     }
 
+    fn spec(criteria: Vec<CriterionSpec>, combine: CombinedCriteria) -> CriteriaSpec {
+        CriteriaSpec { preamble: String::new(), criteria, combine, in_one_request: Some(1) }
+    }
+
     /// A grade in short: a score, `x` for an error, `-` where it does not apply, `?` where it is not there yet.
     fn grade(short: &str) -> Option<Grade> {
         Some(match short {
@@ -214,8 +218,7 @@ mod tests {
     /// The grade in short: a score, `-` for none, the bounds of an error.
     fn shown(combine: &str, criteria: &str, grades: &str) -> String {
         let criteria = criteria.split(' ').map(criterion).collect();
-        let spec =
-            CriteriaSpec { preamble: String::new(), criteria, combine: self::combine(combine) };
+        let spec = spec(criteria, self::combine(combine));
         let grades: Vec<Option<Grade>> = grades.split(' ').map(grade).collect();
         let grades: Vec<Option<&Grade>> = grades.iter().map(Option::as_ref).collect();
         match combined(&spec, &grades) {
@@ -324,11 +327,8 @@ mod tests {
 
     #[test]
     fn the_rationale_names_what_is_not_met() {
-        let spec = CriteriaSpec {
-            preamble: String::new(),
-            criteria: ["a1", "b1", "c1", "d1"].map(criterion).into(),
-            combine: CombinedCriteria::Mean,
-        };
+        let criteria = ["a1", "b1", "c1", "d1"].map(criterion).into();
+        let spec = spec(criteria, CombinedCriteria::Mean);
         let rationale = |grades: [&str; 4]| {
             let grades = grades.map(grade);
             combined(&spec, &grades.each_ref().map(Option::as_ref)).unwrap().rationale.into_owned()

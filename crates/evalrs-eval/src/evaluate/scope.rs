@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::dataset::fields::RowSpec;
 use crate::dataset::row::{OpenedRow, RowRecord, may_name_graders};
 use evalrs_model::expression::RowCondition;
-use evalrs_model::spec::GraderSpec;
+use evalrs_model::spec::{GraderSpec, rubric_of};
 
 /// A grader, and the rows that it is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,9 @@ impl GraderScope {
 
     /// Why the grader has nothing to say of the row, if so.
     pub(crate) fn leaves_out(&self, row: &OpenedRow<'_>) -> Option<Cow<'static, str>> {
-        if row.named_graders().is_some_and(|named| !named.contains(&self.name)) {
+        let rubric = rubric_of(&self.name).map_or("", |(rubric, _)| rubric);
+        let is_named = |named: &String| *named == self.name || named == rubric;
+        if row.named_graders().is_some_and(|named| !named.iter().any(is_named)) {
             return Some("the row names other graders".into());
         }
         let condition = self.only.as_ref().filter(|condition| !row.holds(condition))?;

@@ -24,7 +24,8 @@ use evalrs_model::delta::CellState;
 use evalrs_model::key::{ActionKey, KeyMap, KeyVersion};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use evalrs_model::spec::{
-    Combine, CompareTo, DatasetFormat, DatasetSpec, JudgeSpec, RubricSpec, Scale, Unsure, YesNo,
+    Combine, CompareTo, CriterionQuestion, DatasetFormat, DatasetSpec, JudgeSpec, JudgedCriterion,
+    RubricSpec, Scale, Unsure, YesNo,
 };
 
 /// A grader whose judges are these models.
@@ -343,7 +344,9 @@ fn the_opposite_is_confirmed_where_it_fails() {
 fn answers_count_as_the_criterion_says() {
     let deciding = |expect: bool, unsure: Unsure, votes: u32| {
         let yes_no = Some(YesNo { expect, may_not_apply: true, unsure });
-        ready(RubricSpec { yes_no, votes, ..rubric(&["m"]) })
+        let question = CriterionQuestion { text: String::new(), yes_no, scale: None };
+        let criterion = Some(Box::new(JudgedCriterion { question, batch: None }));
+        ready(RubricSpec { criterion, votes, ..rubric(&["m"]) })
     };
     let scored = |grader: &ReadyGrader, shorts: &str| {
         let planned = Sample::new(ROW).plan(grader);

@@ -53,7 +53,7 @@ impl JudgeAction {
     /// shown is none.
     pub fn verdict(&self, reply: &str) -> Result<Verdict, String> {
         let quotable = self.quotable.iter().filter_map(|range| self.user.get(range.clone()));
-        reply::read_beside(reply, self.question, &quotable.collect::<Vec<_>>())
+        reply::read_beside(reply, &self.question, &quotable.collect::<Vec<_>>())
     }
 
     /// Visits every ingredient of the key, each once, in a fixed order.

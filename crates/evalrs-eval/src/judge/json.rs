@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use evalrs_base::ordered_map::OrderedMap;
 
@@ -62,6 +63,13 @@ pub(crate) fn differs_with_itself(text: &str, name: &str) -> bool {
     let differs =
         |first| members.0.iter().any(|(key, value)| key == name && !is_equal(value, first));
     members.get(name).is_some_and(differs)
+}
+
+/// The members with this name of the object that `text` begins with.
+pub(crate) fn members(text: &str, name: &str) -> Vec<Box<RawValue>> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let members = OrderedMap::<Box<RawValue>>::deserialize(&mut reader).unwrap_or_default();
+    members.0.into_iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect()
 }
 
 /// Whether two values are the same; numbers are however they are written: 1 and 1.0.

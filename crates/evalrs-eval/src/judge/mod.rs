@@ -6,6 +6,7 @@
 //! the trial.
 
 pub mod action;
+pub mod batch;
 pub mod command;
 mod fence;
 pub mod json;
@@ -26,10 +27,9 @@ use serde_json::{Map, Value};
 pub use action::{JudgeAction, JudgeAgent, JudgeProgram};
 
 use super::program::ProgramIdentity;
+use batch::BatchedAnswer;
 use evalrs_model::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
-use evalrs_model::spec::{
-    HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale, YesNo,
-};
+use evalrs_model::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale};
 use question::{Order, Question};
 pub use request_url::{percent_decoded, secret_parameters, without_secrets};
 use template::{JudgeMessage, MessageKind, Placeholders};
@@ -42,6 +42,7 @@ pub struct Judge {
     /// The endpoint of each judge of the rubric, in their order.
     pub seats: Vec<JudgeEndpoint>,
     question: Question,
+    batched: Option<BatchedAnswer>,
 }
 
 /// One judge of a rubric grader, and its endpoint.
@@ -51,6 +52,8 @@ pub struct JudgeEndpoint {
     pub base_url: String,
     /// What all of its actions have in common; its messages are empty.
     blank: JudgeAction,
+    /// The schema of replies to its own question.
+    schema: String,
     /// What all of their keys have in common.
     keys: KeyTemplate,
 }
@@ -59,6 +62,8 @@ pub struct JudgeEndpoint {
 pub const KIND: &str = "judge";
 /// The ingredients that the keys of a judge differ in.
 const OPEN: [&str; 3] = ["system", "user", "vote"];
+/// The same, and the one that its own question decides where a request has no other.
+const OPEN_IN_KEYS: [&str; 4] = ["system", "user", "response_schema", "vote"];
 
 /// Which of the judgments of one submission is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,21 +98,29 @@ impl Judge {
             Question::Embed { dimensions: spec.dimensions }
         } else if rubric.compare_to.is_some() {
             Question::Compare
-        } else if let Some(YesNo { may_not_apply, .. }) = rubric.yes_no {
-            Question::Decide { may_not_apply }
+        } else if let Some(criterion) = &rubric.criterion {
+            Question::from(&criterion.question)
         } else {
             Question::Score(rubric.scale.unwrap_or(Scale::UNIT))
         };
         let seats = rubric.judges.iter().map(|spec| {
             let program = spec.program.as_ref().map(|program| JudgeProgram::new(program, read));
-            JudgeEndpoint::new(spec, question, program, environment)
+            JudgeEndpoint::new(spec, question.clone(), program, environment)
         });
-        Self { seats: seats.collect(), question, rubric }
+        Self { seats: seats.collect(), question, batched: BatchedAnswer::of(&rubric), rubric }
     }
 
     /// The question for the judges.
-    pub fn question(&self) -> Question {
-        self.question
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// The verdict in a reply that quotes nothing, also where it holds those on other criteria.
+    pub fn read(&self, reply: &str) -> Result<reply::Verdict, String> {
+        match &self.batched {
+            Some(batched) => reply::read_one(reply, &batched.all, &batched.own),
+            None => reply::read(reply, &self.question),
+        }
     }
 
     /// How many judgments every submission gets, confirmations not counted.
@@ -145,14 +158,15 @@ impl Judge {
     }
 
     /// The question of the ballot `at` with the values of `placeholders`; `template` is the
-    /// rubric's text.
-    pub fn asked(
-        &self,
+    /// rubric's text. `several` are the questions, where a request has more than that of this grader.
+    pub fn asked<'a>(
+        &'a self,
         template: &str,
+        several: Option<&'a Question>,
         placeholders: &Placeholders<'_>,
         at: u32,
-    ) -> Option<AskedBallot<'_>> {
-        self.asked_by(at, |kind| template::message(template, placeholders, kind))
+    ) -> Option<AskedBallot<'a>> {
+        self.asked_by(at, several, |kind| template::message(template, placeholders, kind))
     }
 
     /// The question of the ballot `at` in the words of key version 2.
@@ -162,25 +176,27 @@ impl Judge {
         placeholders: &Placeholders<'_>,
         at: u32,
     ) -> Option<AskedBallot<'_>> {
-        self.asked_by(at, |kind| superseded::message(template, placeholders, kind))
+        self.asked_by(at, None, |kind| superseded::message(template, placeholders, kind))
     }
 
-    fn asked_by(
-        &self,
+    fn asked_by<'a>(
+        &'a self,
         at: u32,
+        several: Option<&'a Question>,
         message: impl FnOnce(MessageKind<'_>) -> JudgeMessage,
-    ) -> Option<AskedBallot<'_>> {
+    ) -> Option<AskedBallot<'a>> {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
         let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
-        let kind = MessageKind { question: self.question, order, tool, fences: &self.rubric };
-        Some(AskedBallot { seat, message: message(kind), vote })
+        let question = several.unwrap_or(&self.question);
+        let kind = MessageKind { question, order, tool, fences: &self.rubric };
+        Some(AskedBallot { seat, several, message: message(kind), vote })
     }
 
     /// The request that embeds a text.
     pub(crate) fn embedded(&self, text: &str) -> Option<AskedBallot<'_>> {
         let message = JudgeMessage { user: text.to_owned(), ..JudgeMessage::default() };
-        Some(AskedBallot { seat: self.seats.first()?, message, vote: 0 })
+        Some(AskedBallot { seat: self.seats.first()?, several: None, message, vote: 0 })
     }
 }
 
@@ -188,6 +204,8 @@ impl Judge {
 #[derive(Debug)]
 pub struct AskedBallot<'a> {
     seat: &'a JudgeEndpoint,
+    /// The questions, if they are several.
+    several: Option<&'a Question>,
     message: JudgeMessage,
     vote: u32,
 }
@@ -195,8 +213,10 @@ pub struct AskedBallot<'a> {
 impl AskedBallot<'_> {
     /// The action that calls it.
     pub fn action(self) -> JudgeAction {
-        let Self { seat, message: JudgeMessage { system, user, quotable }, vote } = self;
-        JudgeAction { system, user, quotable, vote, ..seat.blank.clone() }
+        let Self { seat, several, message: JudgeMessage { system, user, quotable }, vote } = self;
+        let blank = seat.blank.clone();
+        let question = several.cloned().unwrap_or(blank.question);
+        JudgeAction { system, user, quotable, vote, question, ..blank }
     }
 
     /// The key of that action, without making it.
@@ -204,6 +224,10 @@ impl AskedBallot<'_> {
         self.seat.keys.key(&|name, to| match name {
             "system" => to.text(name, &self.message.system),
             "user" => to.text(name, &self.message.user),
+            "response_schema" => match self.several {
+                Some(question) => to.text(name, &question.schema().to_string()),
+                None => to.text(name, &self.seat.schema),
+            },
             _ => to.number(name, f64::from(self.vote)),
         })
     }
@@ -273,11 +297,12 @@ impl JudgeEndpoint {
             top_p: spec.top_p,
             extra_body: sorted_text(&spec.extra_body),
             headers: open_headers(&spec.headers),
-            response_format: match question {
+            response_format: match &question {
                 Question::Embed { .. } => ReplyFormat::Text,
-                Question::Score(_) | Question::Compare | Question::Decide { .. } => {
-                    spec.response_format
-                }
+                Question::Score(_)
+                | Question::Compare
+                | Question::Decide { .. }
+                | Question::Several(_) => spec.response_format,
             },
             question,
             vote: 0,
@@ -285,11 +310,12 @@ impl JudgeEndpoint {
             program: program.map(Box::new),
         };
         // What keys have in common of actions that differ in messages and vote alone.
-        let keys = KeyTemplate::new(&OPEN, |to| {
+        let keys = KeyTemplate::new(&OPEN_IN_KEYS, |to| {
             to.text("kind", KIND);
             blank.walk(to);
         });
-        Self { base_url, blank, keys }
+        let schema = blank.question.schema().to_string();
+        Self { base_url, blank, schema, keys }
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.

@@ -13,12 +13,12 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::json;
-use super::question::{Decision, Question, WINNERS};
+use super::question::{Decision, NamedQuestion, Question, WINNERS};
 use evalrs_base::json_syntax::as_text;
 use evalrs_model::spec::Scale;
 
 /// A judge's verdict.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// The score mapped to 0.0..=1.0. Of two submissions: 1.0 if the first is better, 0.5 if neither, 0.0 if the second.
     pub score: f64,
@@ -31,46 +31,93 @@ pub struct Verdict {
 }
 
 /// The verdict in a reply that is known to quote nothing, or what is wrong with it.
-pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
+pub fn read(text: &str, question: &Question) -> Result<Verdict, String> {
     read_beside(text, question, &[])
 }
 
 /// The verdict in `text`, or its fault as a sentence that can be sent to the judge. `quotable` are the texts
-/// that the judge was shown and may quote.
-pub fn read_beside(text: &str, question: Question, quotable: &[&str]) -> Result<Verdict, String> {
+/// that the judge was shown and may quote. Of an embedding and of several answers it only says that they are right.
+pub fn read_beside(text: &str, question: &Question, quotable: &[&str]) -> Result<Verdict, String> {
     let answer = match question {
-        Question::Score(_) => "score",
-        Question::Compare => "winner",
-        Question::Decide { .. } => "verdict",
         Question::Embed { dimensions } => {
             let length = embedding(text)?.len();
             if dimensions.is_some_and(|wanted| wanted as usize != length) {
                 let why = "dimensions, not those that were asked for";
                 return Err(format!("the embedding has {length} {why}"));
             }
-            return Ok(Verdict {
-                score: 0.0,
-                native: 0.0,
-                rationale: String::new(),
-                decision: None,
-            });
+            return Ok(Verdict::default());
         }
+        Question::Several(all) => {
+            let answers = answers(text, all, quotable)?;
+            all.iter().try_for_each(|one| answer_to(one, &answers).map(drop))?;
+            return Ok(Verdict::default());
+        }
+        question => answer_name(question),
     };
-    let object = object_in(&json::without_halves(text), answer, quotable)?;
+    let text = json::without_halves(text);
+    let object = object_in(&text, &WantedMembers::Answer(answer), quotable)?;
+    verdict(&object, question)
+}
+
+/// The verdict on `one` of the questions in a request, in a reply that is known to quote nothing. `all` may hold more questions
+/// than the request did.
+pub fn read_one(text: &str, all: &[NamedQuestion], one: &NamedQuestion) -> Result<Verdict, String> {
+    answer_to(one, &answers(text, all, &[])?)
+}
+
+/// The answers in a reply to several questions: none unknown, none twice.
+fn answers(
+    text: &str,
+    all: &[NamedQuestion],
+    quotable: &[&str],
+) -> Result<Map<String, Value>, String> {
+    let text = json::without_halves(text);
+    let object = object_in(&text, &WantedMembers::AnswersTo(all), quotable)?;
+    match object.keys().find(|name| all.iter().all(|one| one.name != **name)) {
+        Some(unknown) => {
+            Err(format!("the reply answers `{}`, which is no question", clipped(unknown)))
+        }
+        None => Ok(object),
+    }
+}
+
+fn answer_to(one: &NamedQuestion, answers: &Map<String, Value>) -> Result<Verdict, String> {
+    let name = &one.name;
+    match answers.get(name) {
+        None | Some(Value::Null) => Err(format!("the reply has no answer to `{name}`")),
+        Some(Value::Object(answer)) => verdict(answer, &one.question)
+            .map_err(|fault| format!("{fault}, in the answer to `{name}`")),
+        Some(_) => Err(format!("the answer to `{name}` is not an object")),
+    }
+}
+
+/// The member of a reply that answers a question.
+fn answer_name(question: &Question) -> &'static str {
+    match question {
+        Question::Score(_) => "score",
+        Question::Compare => "winner",
+        Question::Decide { .. } => "verdict",
+        Question::Embed { .. } | Question::Several(_) => "",
+    }
+}
+
+/// The verdict that an object holds.
+fn verdict(object: &Map<String, Value>, question: &Question) -> Result<Verdict, String> {
+    let answer = answer_name(question);
     let said = match object.get(answer) {
         None | Some(Value::Null) => return Err(format!("the reply has no `{answer}`")),
         Some(said) => said,
     };
     let mut decision = None;
     let native = match question {
-        Question::Score(scale) => score(said, scale)?,
+        Question::Score(scale) => score(said, *scale)?,
         Question::Compare => winner(said)?,
         Question::Decide { may_not_apply } => {
-            let decided = self::decision(said, Decision::names(may_not_apply))?;
+            let decided = self::decision(said, Decision::names(*may_not_apply))?;
             decision = Some(decided);
             f64::from(decided == Decision::Yes)
         }
-        Question::Embed { .. } => 0.0,
+        Question::Embed { .. } | Question::Several(_) => 0.0,
     };
     let score = question.unit(native);
     // Some models have a word of their own for it, whatever they are told.
@@ -136,18 +183,77 @@ fn decision(said: &Value, names: &[&str]) -> Result<Decision, String> {
 }
 
 fn shown(value: &Value) -> String {
-    value.to_string().chars().take(60).collect()
+    clipped(&value.to_string())
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+/// What the object of a reply must hold.
+enum WantedMembers<'a> {
+    /// The member with this name.
+    Answer(&'static str),
+    AnswersTo(&'a [NamedQuestion]),
+}
+
+impl WantedMembers<'_> {
+    fn is_in(&self, object: &Map<String, Value>) -> bool {
+        match self {
+            Self::Answer(answer) => object.contains_key(*answer),
+            Self::AnswersTo(all) => all.iter().any(|one| object.contains_key(&one.name)),
+        }
+    }
+
+    /// Says that the object which `text` begins with answers a question more than once.
+    fn check_doubles(&self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Answer(answer) if json::differs_with_itself(text, answer) => {
+                Err(format!("the reply says `{answer}` twice, and differently"))
+            }
+            Self::Answer(_) => Ok(()),
+            Self::AnswersTo(all) => all.iter().try_for_each(|one| {
+                let answers = json::members(text, &one.name);
+                let name = answer_name(&one.question);
+                if answers.len() > 1 {
+                    return Err(format!("the reply answers `{}` twice", one.name));
+                }
+                if answers.iter().any(|answer| json::differs_with_itself(answer.get(), name)) {
+                    return Err(format!("the answer to `{}` says `{name}` twice", one.name));
+                }
+                Ok(())
+            }),
+        }
+    }
+
+    /// Says that a text beside the object says another answer. Which of several questions it answers, nobody knows.
+    fn check_beside(&self, text: &str, object: &Map<String, Value>) -> Result<(), String> {
+        let Self::Answer(answer) = self else { return Ok(()) };
+        let mentions = match *answer {
+            "score" => SCORE.as_ref(),
+            "verdict" => DECISION.as_ref(),
+            _ => WINNER.as_ref(),
+        };
+        if mentions_other(text, mentions, object.get(*answer)) {
+            return Err(format!("the reply says more than one `{answer}`"));
+        }
+        Ok(())
+    }
 }
 
 /// The JSON object of the reply: the whole text, or what follows its thoughts, else the one object amid other text that
 /// has an `answer`.
-fn object_in(text: &str, answer: &str, quotable: &[&str]) -> Result<Map<String, Value>, String> {
+fn object_in(
+    text: &str,
+    wanted: &WantedMembers<'_>,
+    quotable: &[&str],
+) -> Result<Map<String, Value>, String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("the reply is empty".to_owned());
     }
     if let Ok(whole) = serde_json::from_str(text) {
-        return whole_object(whole, text, answer);
+        return whole_object(whole, text, wanted);
     }
     // Servers that do not part thoughts from the reply leave them before it, often without their beginning. Drafts of
     // verdicts in them are none.
@@ -155,7 +261,7 @@ fn object_in(text: &str, answer: &str, quotable: &[&str]) -> Result<Map<String, 
     let fault = match serde_json::from_str(said) {
         Ok(whole) => {
             // The end of thoughts may be quoted too.
-            let object = whole_object(whole, said, answer)?;
+            let object = whole_object(whole, said, wanted)?;
             check_quotes(said, &object, quotable)?;
             return Ok(object);
         }
@@ -165,10 +271,10 @@ fn object_in(text: &str, answer: &str, quotable: &[&str]) -> Result<Map<String, 
     if said.starts_with('{') {
         return Err(format!("the reply begins with `{{` and is not valid JSON: {fault}"));
     }
-    let Some(found) = only_object(said, answer)? else {
+    let Some(found) = only_object(said, wanted)? else {
         return Err(format!("the reply is not a JSON object: {fault}"));
     };
-    found.check_surroundings(answer)?;
+    found.check_surroundings(wanted)?;
     check_quotes(found.text, &found.object, quotable)?;
     Ok(found.object)
 }
@@ -185,12 +291,13 @@ fn check_quotes(text: &str, object: &Map<String, Value>, quotable: &[&str]) -> R
 }
 
 /// The object that a text is as a whole.
-fn whole_object(whole: Value, text: &str, answer: &str) -> Result<Map<String, Value>, String> {
+fn whole_object(
+    whole: Value,
+    text: &str,
+    wanted: &WantedMembers<'_>,
+) -> Result<Map<String, Value>, String> {
     match whole {
-        Value::Object(_) if json::differs_with_itself(text, answer) => {
-            Err(format!("the reply says `{answer}` twice, and differently"))
-        }
-        Value::Object(object) => Ok(object),
+        Value::Object(object) => wanted.check_doubles(text).map(|()| object),
         _ => Err("the reply is JSON but no object".to_owned()),
     }
 }
@@ -230,30 +337,24 @@ struct FoundObject<'a> {
 
 impl FoundObject<'_> {
     /// Says what beside the object speaks against it.
-    fn check_surroundings(&self, answer: &str) -> Result<(), String> {
+    fn check_surroundings(&self, wanted: &WantedMembers<'_>) -> Result<(), String> {
         if self.before.trim_start().starts_with("<think>") {
             return Err("the reply ends before its thoughts do".to_owned());
         }
-        let mentions = match answer {
-            "score" => SCORE.as_ref(),
-            "verdict" => DECISION.as_ref(),
-            _ => WINNER.as_ref(),
-        };
-        let said = self.object.get(answer);
-        let mut around = [self.before, self.after].into_iter();
-        let differs = around.any(|text| mentions_other(text, mentions, said));
-        if differs || json::differs_with_itself(self.text, answer) {
-            return Err(format!("the reply says more than one `{answer}`"));
-        }
-        Ok(())
+        wanted.check_beside(self.before, &self.object)?;
+        wanted.check_beside(self.after, &self.object)?;
+        wanted.check_doubles(self.text)
     }
 }
 
 /// How many braces of a reply may begin no object: each is read up to where that is clear.
 const MOST_BRACES: usize = 4096;
 
-/// The one object of a text that has an `answer`; the inside of an object is not searched.
-fn only_object<'a>(text: &'a str, answer: &str) -> Result<Option<FoundObject<'a>>, String> {
+/// The one object of a text that has what is wanted; the inside of an object is not searched.
+fn only_object<'a>(
+    text: &'a str,
+    wanted: &WantedMembers<'_>,
+) -> Result<Option<FoundObject<'a>>, String> {
     let mut found = None;
     let mut end = 0;
     let mut failed = 0;
@@ -269,7 +370,7 @@ fn only_object<'a>(text: &'a str, answer: &str) -> Result<Option<FoundObject<'a>
             continue;
         };
         end = start + length;
-        if object.contains_key(answer) {
+        if wanted.is_in(&object) {
             let before = &text[..start];
             let one = FoundObject { object, text: &text[start..end], before, after: &text[end..] };
             if found.replace(one).is_some() {
@@ -357,13 +458,120 @@ fn escaped(rest: &mut std::str::Chars<'_>) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, read, read_beside};
-    use crate::judge::question::{Decision, Question};
+    use super::{Verdict, read, read_beside, read_one};
+    use crate::judge::question::{Decision, NamedQuestion, Question};
     use evalrs_model::spec::Scale;
 
     const SEVERAL: &str = "the reply holds several verdicts";
-    const MORE: &str = "the reply says more than one `score`";
     const TWICE: &str = "the reply says `score` twice, and differently";
+
+    fn several() -> Vec<NamedQuestion> {
+        let named = |name: &str, question| NamedQuestion { name: name.to_owned(), question };
+        let decide = |may_not_apply| Question::Decide { may_not_apply };
+        let scale = Scale { min: 1.0, max: 5.0 };
+        vec![
+            named("q1", decide(false)),
+            named("q2", decide(true)),
+            named("q3", Question::Score(scale)),
+        ]
+    }
+
+    /// A reply that answers all of them, and is right.
+    const ALL: &str = r#"{"q1": {"reason": "a", "verdict": "yes"}, "q2": {"reason": "b", "verdict": "not_applicable"}, "q3": {"rationale": "c", "score": 4}}"#;
+
+    #[test]
+    fn several_answers_are_right_together_or_not_at_all() {
+        let changed = |old: &str, new: &str| {
+            assert!(ALL.contains(old), "{old}");
+            ALL.replace(old, new)
+        };
+        let reordered = r#"{"q3": {"score": 4}, "q2": {"verdict": "no"}, "q1": {"verdict": true}}"#;
+        let doubled = changed(r#", "q2""#, r#", "q1": {"verdict": "yes"}, "q2""#);
+        for (text, expected) in [
+            (ALL.to_owned(), None),
+            (reordered.to_owned(), None),
+            (format!("Here:\n```json\n{ALL}\n```"), None),
+            (format!("<think>q1: {{\"verdict\": \"no\"}}</think>{ALL}"), None),
+            (
+                changed(r#""q2": {"#, r#""q9": {"#),
+                Some("the reply answers `q9`, which is no question"),
+            ),
+            (
+                changed(r#", "q3": {"rationale": "c", "score": 4}"#, ""),
+                Some("the reply has no answer to `q3`"),
+            ),
+            (
+                changed(r#"{"rationale": "c", "score": 4}"#, "null"),
+                Some("the reply has no answer to `q3`"),
+            ),
+            (
+                changed(r#"{"rationale": "c", "score": 4}"#, "4"),
+                Some("the answer to `q3` is not an object"),
+            ),
+            (doubled, Some("the reply answers `q1` twice")),
+            (
+                changed(r#""verdict": "yes""#, r#""verdict": "yes", "verdict": "no""#),
+                Some("the answer to `q1` says `verdict` twice"),
+            ),
+            (
+                changed("yes", "maybe"),
+                Some(
+                    "`verdict` is \"maybe\", not \"yes\" or \"no\" or \"cannot_tell\", in the answer to `q1`",
+                ),
+            ),
+            (
+                changed("\"score\": 4", "\"score\": 6"),
+                Some("`score` is 6, outside 1 to 5, in the answer to `q3`"),
+            ),
+            (
+                changed("\"yes\"", "\"not_applicable\""),
+                Some(
+                    "`verdict` is \"not_applicable\", not \"yes\" or \"no\" or \"cannot_tell\", in the answer to `q1`",
+                ),
+            ),
+            (
+                format!("{ALL} {ALL}"),
+                Some("the reply begins with `{` and is not valid JSON: trailing characters"),
+            ),
+            (format!("Mine: {ALL} {ALL}"), Some(SEVERAL)),
+            (r#"[{"q1": 1}]"#.to_owned(), Some("the reply is JSON but no object")),
+            (
+                r#"{"verdict": "yes"}"#.to_owned(),
+                Some("the reply answers `verdict`, which is no question"),
+            ),
+            (String::new(), Some("the reply is empty")),
+        ] {
+            let fault = read(&text, &Question::Several(several().into())).err();
+            assert_eq!(fault.as_deref(), expected, "{text}");
+        }
+        // A reply that is cut is none, wherever it is cut.
+        for end in 0..ALL.len() {
+            assert!(read(&ALL[..end], &Question::Several(several().into())).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn each_question_has_its_own_answer() {
+        let all = several();
+        let read = |at: usize| read_one(ALL, &all, &all[at]).unwrap();
+        assert_eq!((read(0).decision, &*read(0).rationale), (Some(Decision::Yes), "a"));
+        assert_eq!(read(1).decision, Some(Decision::NotApplicable));
+        assert_eq!((read(2).native, read(2).score), (4.0, 0.75));
+        // The request of a row need not have all of them.
+        let of_first = r#"{"q1": {"verdict": "no"}}"#;
+        assert_eq!(read_one(of_first, &all, &all[0]).unwrap().decision, Some(Decision::No));
+        assert!(read_one(of_first, &all, &all[1]).is_err());
+    }
+
+    #[test]
+    fn several_answers_are_no_quote() {
+        let all = several();
+        let beside = |quoted: &str| {
+            read_beside(&format!("Mine: {ALL}"), &Question::Several(all.clone().into()), &[quoted])
+        };
+        assert!(beside("something else").is_ok());
+        assert!(beside(&format!("reply {ALL}")).is_err());
+    }
 
     #[test]
     fn questions_are_decided_in_one_of_the_words_for_it() {
@@ -393,11 +601,11 @@ mod tests {
             ),
             (r#"So: {"verdict": "yes"} {"verdict": "yes"}"#, Err(SEVERAL.to_owned())),
         ] {
-            let found = read(text, Question::Decide { may_not_apply: false });
+            let found = read(text, &Question::Decide { may_not_apply: false });
             assert_eq!(found.map(|verdict| verdict.decision), expected.map(Some), "{text}");
         }
         let applies =
-            read(r#"{"verdict": "not_applicable"}"#, Question::Decide { may_not_apply: true });
+            read(r#"{"verdict": "not_applicable"}"#, &Question::Decide { may_not_apply: true });
         assert_eq!(applies.map(|verdict| verdict.decision), Ok(Some(Decision::NotApplicable)));
     }
 
@@ -428,7 +636,7 @@ mod tests {
             ("<think>Maybe {\"score\": 0}", no("the reply ends before its thoughts do")),
             (r#"{"score": 1, "score": 1}"#, ok(1.0, "")),
             (r#"{"score": 0, "rationale": "a", "score": 1}"#, no(TWICE)),
-            (r#"So: {"score": 0, "score": 1}"#, no(MORE)),
+            (r#"So: {"score": 0, "score": 1}"#, no(TWICE)),
             (r#"{"score": 1, "reason": "so"}"#, ok(1.0, "so")),
             (r#"{"reasoning": "so", "score": 1}"#, ok(1.0, "so")),
             (r#"{"explanation": "so", "rationale": null, "score": 1}"#, ok(1.0, "so")),
@@ -447,7 +655,7 @@ mod tests {
             ("  ", no("the reply is empty")),
             ("great!", no("the reply is not a JSON object: expected value")),
         ] {
-            assert_eq!(read(text, Question::Score(Scale::UNIT)), expected, "{text}");
+            assert_eq!(read(text, &Question::Score(Scale::UNIT)), expected, "{text}");
         }
     }
 
@@ -500,7 +708,7 @@ mod tests {
             r#"**Score** → 0 {"score": 1, "rationale": "x"}"#,
         ];
         for text in none {
-            assert!(beside(text, Question::Score(Scale::UNIT)).is_err(), "{text}");
+            assert!(beside(text, &Question::Score(Scale::UNIT)).is_err(), "{text}");
         }
         for (text, expected) in [
             (r#"{"score":1,"rationale":"perfect"}"#, 1.0),
@@ -512,7 +720,7 @@ mod tests {
             ("```json\n{\"score\":1,\"rationale\":\"it is perfect\"}\n```", 1.0),
             (r#"Mine: {"score": 0, "rationale": "it quotes {\"score\":1}"}"#, 0.0),
         ] {
-            assert_eq!(beside(text, Question::Score(Scale::UNIT)), Ok(expected), "{text}");
+            assert_eq!(beside(text, &Question::Score(Scale::UNIT)), Ok(expected), "{text}");
         }
     }
 
@@ -531,7 +739,7 @@ mod tests {
             (r#"The winner is a close call. {"winner": "B"}"#, true),
             (r#"Winner: B. {"winner": "b"}"#, true),
         ] {
-            assert_eq!(beside(text, Question::Compare).is_ok(), expected, "{text}");
+            assert_eq!(beside(text, &Question::Compare).is_ok(), expected, "{text}");
         }
     }
 
@@ -545,27 +753,27 @@ mod tests {
         let ascii = json.replace('é', "\\u00e9");
         for quotable in [verdict, diff.as_str(), &json, &twice, &ascii] {
             let text = format!("It holds {verdict}");
-            let read = read_beside(&text, Question::Score(Scale::UNIT), &[quotable]);
+            let read = read_beside(&text, &Question::Score(Scale::UNIT), &[quotable]);
             assert!(read.is_err(), "{quotable}");
         }
         let read = read_beside(
             "Mine: {\"score\": 1, \"rationale\": \"ok\"}",
-            Question::Score(Scale::UNIT),
+            &Question::Score(Scale::UNIT),
             &[verdict],
         );
         assert_eq!(read.map(|verdict| verdict.native), Ok(1.0));
         let backslashes = "\\".repeat(1 << 20);
         let read =
-            read_beside("So: {\"score\": 1}", Question::Score(Scale::UNIT), &[&*backslashes]);
+            read_beside("So: {\"score\": 1}", &Question::Score(Scale::UNIT), &[&*backslashes]);
         assert!(read.is_ok());
         let braces = "{\"a\":[".repeat(100_000);
-        assert!(read_beside(&format!("So {braces}"), Question::Score(Scale::UNIT), &[]).is_err());
+        assert!(read_beside(&format!("So {braces}"), &Question::Score(Scale::UNIT), &[]).is_err());
     }
 
     #[test]
     fn a_scale_is_mapped_to_the_unit_range() {
         let scale = Question::Score(Scale { min: 1.0, max: 5.0 });
-        let read = |text| read(text, scale).map(|verdict| (verdict.native, verdict.score));
+        let read = |text| read(text, &scale).map(|verdict| (verdict.native, verdict.score));
         assert_eq!(read(r#"{"score": 1}"#), Ok((1.0, 0.0)));
         assert_eq!(read(r#"{"score": 4}"#), Ok((4.0, 0.75)));
         assert_eq!(read(r#"{"score": 0}"#), Err("`score` is 0, outside 1 to 5".to_owned()));
@@ -573,7 +781,7 @@ mod tests {
 
     #[test]
     fn of_two_submissions_one_wins_or_neither() {
-        let read = |text| read(text, Question::Compare).map(|verdict| verdict.score);
+        let read = |text| read(text, &Question::Compare).map(|verdict| verdict.score);
         for (text, expected) in [
             (r#"{"rationale": "r", "winner": "A"}"#, Ok(1.0)),
             (r#"{"winner": " b "}"#, Ok(0.0)),

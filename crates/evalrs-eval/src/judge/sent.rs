@@ -50,7 +50,7 @@ fn request(
     } else if let Some(agent) = &action.agent {
         json!({"message": match rejected.last() {
             None => action.user.clone(),
-            Some(last) => template::agent_correction(&last.fault, &agent.tool, action.question),
+            Some(last) => template::agent_correction(&last.fault, &agent.tool, &action.question),
         }})
     } else if let Some(provider) = provider::find(&action.provider) {
         let shape = shape.unwrap_or_else(|| provider.first_shape(action.response_format));

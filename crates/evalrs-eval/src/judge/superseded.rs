@@ -19,7 +19,7 @@ pub(super) fn message(
     JudgeMessage { system, user, quotable: Vec::new() }
 }
 
-fn system_message(question: Question) -> String {
+fn system_message(question: &Question) -> String {
     let task = template::task(question);
     let meaning = template::meaning(question);
     format!(

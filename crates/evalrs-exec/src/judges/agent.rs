@@ -116,7 +116,7 @@ async fn judge(
         }
         let said = none.said.as_deref().map(|said| server.clean(said)).unwrap_or_default();
         rejected.push(RejectedReply { text: said, fault: none.fault.clone() });
-        text = template::agent_correction(&none.fault, &spec.tool, action.question);
+        text = template::agent_correction(&none.fault, &spec.tool, &action.question);
     }
 }
 

@@ -222,8 +222,9 @@ impl<'a> AskedAction<'a> {
 /// The tokens that a request will take, sent and received. Servers that limit tokens count the most of a reply too.
 pub(crate) fn estimate(action: &JudgeAction) -> u64 {
     let sent = (action.system.len() + action.user.len()) as u64 / TOKEN_BYTES;
-    let received = match action.question {
+    let received = match &action.question {
         Question::Embed { .. } => 0,
+        Question::Several(all) => REPLY_TOKENS * all.len() as u64,
         Question::Score(_) | Question::Compare | Question::Decide { .. } => REPLY_TOKENS,
     };
     sent + action.max_tokens.map_or(received, u64::from)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::GatedGrades;
+use super::grades::GatedGrades;
 use crate::metric::declared::MetricValue;
 use crate::metric::percentile;
 use evalrs_base::exact::mean;

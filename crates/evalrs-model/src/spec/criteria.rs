@@ -3,9 +3,6 @@
 //! Each criterion is a grader of its own, `rubric.criterion`, with an action of its own. So nothing that is here is in a key:
 //! names, weights and the combination only decide what is made of verdicts.
 
-use serde::Serialize;
-use strum::{EnumString, IntoStaticStr, VariantNames};
-
 use crate::expression::{Expression, RowCondition};
 
 /// What the criteria of a rubric say together.
@@ -16,6 +13,8 @@ pub struct CriteriaSpec {
     /// In the order of the suite, at least one.
     pub criteria: Vec<CriterionSpec>,
     pub combine: CombinedCriteria,
+    /// How many of them are judged in one request, at least 1; none is all.
+    pub in_one_request: Option<usize>,
 }
 
 impl CriteriaSpec {
@@ -78,30 +77,4 @@ impl CombinedCriteria {
             Self::Expression(expression) => &expression.text,
         }
     }
-}
-
-/// A criterion that is a question for yes or no: what the answers mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct YesNo {
-    /// The answer that meets it: whether that is yes.
-    pub expect: bool,
-    /// Whether the judge may say that it does not apply.
-    pub may_not_apply: bool,
-    pub unsure: Unsure,
-}
-
-/// What it means that a judge cannot tell.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, EnumString, IntoStaticStr, VariantNames,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Unsure {
-    /// The criterion is not met.
-    #[default]
-    NotMet,
-    /// It could not be judged.
-    Error,
-    /// It does not count.
-    Skip,
 }

@@ -10,48 +10,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::{Lint, ProgramSpec, YesNo};
-
-/// A range of scores, from complete failure to full success.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Scale {
-    /// The score of complete failure.
-    pub min: f64,
-    /// The score of full success, greater than `min`.
-    pub max: f64,
-}
-
-impl Scale {
-    /// The range of all scores of evalrs.
-    pub const UNIT: Self = Self { min: 0.0, max: 1.0 };
-
-    /// Whether a score is on it.
-    pub fn contains(self, score: f64) -> bool {
-        (self.min..=self.max).contains(&score)
-    }
-
-    /// A score from 0.0 to 1.0 as one on it, with all its digits but those that rounding leaves: a whole number that was made
-    /// one from 0.0 to 1.0 is whole again.
-    pub fn native(self, unit: f64) -> f64 {
-        /// What rounding moves a number by, as a part of the greatest that it was computed with.
-        const ROUNDING: f64 = 1e-14;
-        let native = self.min + unit * (self.max - self.min);
-        let short = nine_digits(native);
-        let is_rounding = (native - short).abs() <= ROUNDING * self.min.abs().max(self.max.abs());
-        if is_rounding { short } else { native }
-    }
-
-    /// A score on it as one from 0.0 to 1.0.
-    pub fn unit(self, score: f64) -> f64 {
-        (score - self.min) / (self.max - self.min)
-    }
-}
-
-/// Without the digits after the ninth that people write none of; of large numbers, all.
-pub fn nine_digits(value: f64) -> f64 {
-    const DIGITS: f64 = 1e9;
-    if value.abs() < 1e6 { (value * DIGITS).round() / DIGITS } else { value }
-}
+use super::criterion::{JudgedCriterion, YesNo};
+use super::scale::Scale;
+use super::{Lint, ProgramSpec};
 
 /// A rubric and who judges by it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -80,12 +41,28 @@ pub struct RubricSpec {
     pub unfenced: Vec<String>,
     /// The warnings about it that are not wanted; in no key.
     pub allow: Vec<Lint>,
-    /// Set where the question is one for yes or no.
+    /// Set where it is one of several criteria.
     #[serde(skip)]
-    pub yes_no: Option<YesNo>,
+    pub criterion: Option<Box<JudgedCriterion>>,
     /// Set where nothing is judged, and a model embeds the submission and a reference.
     #[serde(skip)]
     pub embedding: Option<EmbeddingSpec>,
+}
+
+impl RubricSpec {
+    /// The text of the rubric; of a criterion that shares requests, that of all in them.
+    pub fn whole_prompt(&self) -> String {
+        let batch = self.criterion.as_ref().and_then(|criterion| criterion.batch.as_ref());
+        let Some(batch) = batch else { return self.prompt.clone() };
+        let questions = batch.criteria.iter().map(|one| one.question.text.as_str());
+        let before = Some(batch.preamble.as_str()).filter(|text| !text.is_empty());
+        before.into_iter().chain(questions).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What the answers mean, where the question is one for yes or no.
+    pub fn yes_no(&self) -> Option<YesNo> {
+        self.criterion.as_ref()?.question.yes_no
+    }
 }
 
 /// How near a submission is to a reference, by what a model makes of both.

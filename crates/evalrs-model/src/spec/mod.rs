@@ -4,6 +4,7 @@
 //! nothing of YAML. `evalrs_suite` reads a file into them.
 
 pub mod criteria;
+pub mod criterion;
 pub mod dataset;
 pub mod gate;
 pub mod grader;
@@ -13,21 +14,22 @@ pub mod lint;
 pub mod metric;
 pub mod program;
 pub mod rollup;
+pub mod scale;
 pub mod series;
 pub mod target;
 
-pub use criteria::{
-    CombinedCriteria, CriteriaSpec, CriterionSpec, Unsure, YesNo, grader_of, rubric_of,
+pub use criteria::{CombinedCriteria, CriteriaSpec, CriterionSpec, grader_of, rubric_of};
+pub use criterion::{
+    BatchedCriterion, CriteriaBatch, CriterionQuestion, JudgedCriterion, Unsure, YesNo,
 };
 pub use dataset::{
     DATASET_FORMATS, DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers,
 };
 pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
-pub use judge::nine_digits;
 pub use judge::{
     AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
-    JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
+    JudgeSpec, Patience, ReplyFormat, RubricSpec,
 };
 pub use label::{CalibrationBounds, Label, LabelMeaning, LabelPick, LabelsSpec};
 pub use lint::Lint;
@@ -39,6 +41,7 @@ pub use program::{
     Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind, Variable, is_secret,
 };
 pub use rollup::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
+pub use scale::{Scale, nine_digits};
 pub use series::{Dimension, GraderValue, Series, SeriesMistake, SeriesSource};
 pub use target::{
     AdapterSource, AgentKind, ChatTarget, HttpTarget, JoinBy, KeepWorkspace, LettaAgentSource,

@@ -3,16 +3,19 @@
 //!
 //! So whatever knows graders knows criteria, and only reports put them back under their rubric.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{
-    AnyOf, Choice, ListOf, MapOf, Mapping, Number, Text, Texts, Truth, Whole,
+    self, AnyOf, Choice, ListOf, MapOf, Mapping, Number, Text, Texts, Truth, Whole,
 };
-use crate::section::{FRACTION, Section, fields, section};
+use crate::section::{FRACTION, FieldSpec, Section, fields, section};
 use crate::sections::allow::{ALLOW, allowed};
 use crate::sections::ballots::{SCALE, VOTE_COUNT, VOTES, scale, votes_alone};
+use crate::sections::builtin::entries_of;
 use crate::sections::command_judges::COMMAND_JUDGE;
 use crate::sections::expressions::condition;
 use crate::sections::extractors::extractor;
@@ -25,37 +28,72 @@ use crate::written::{extend, without_empty};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::expression::{Expression, RowCondition};
 use evalrs_model::spec::{
-    CombinedCriteria, CriteriaSpec, CriterionSpec, ExtractorSpec, GraderKind, GraderSpec, Lint,
-    RewardSpec, RubricSpec, Unsure, YesNo, grader_of,
+    BatchedCriterion, CombinedCriteria, CriteriaBatch, CriteriaSpec, CriterionQuestion,
+    CriterionSpec, ExtractorSpec, GraderKind, GraderSpec, JudgedCriterion, Lint, RewardSpec,
+    RubricSpec, Scale, Unsure, YesNo, grader_of,
 };
 
 /// A rubric grader whose rubric is a list of criteria.
 pub(crate) static CRITERIA: Section = Section::new(
     "a rubric in criteria",
     &[
+        KIND,
         fields![
-            "kind": Choice(&["rubric", "model_judge"]), required => "a judge grades by a rubric";
             "criteria": AnyOf(&[MapOf(&AnyOf(&[Text, Mapping(&CRITERION)])), Text]), required => "the criteria by name, each a question for yes or no or a mapping; or the path of a YAML file with such a mapping";
             "preamble": Text => "what every judge reads before the question";
-            "combine": Text, or "\"weighted\"" => "how criteria become one score: `weighted`, `mean`, `all`, `any`, or an expression over their names";
         ],
+        HOW_JUDGED,
         SUBMISSION,
-        fields![
-            "panel": ListOf(&Mapping(&PANELLIST)) => "several judges, up to 100: each entry has the grader's options but for its own";
-        ],
+        PANEL,
         JUDGE,
         COMMAND_JUDGE,
-        fields![
-            "rubric_vars": Texts => "variables that every row must have";
-            "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or `{n, combine}`";
-            "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "more votes by each judge on submissions below the pass threshold";
-            "fence": Truth, or "true" => "whether texts in the rubric get tags around them";
-            "unfenced": Texts => "placeholders whose texts get no tags: `input`, `submission`, `ground_truth`, `row` (every field and variable of the row), or one name";
-            "allow": ALLOW => "warnings about this rubric to switch off, by name";
-            "allow_unknown": Truth, or "false" => "`true` sends unknown names in braces as they are; `false` makes them an error before the first call";
-        ],
+        OF_ALL,
     ],
 );
+
+/// A rubric grader whose criteria are part of evalrs.
+pub(crate) static BUILTIN: Section = Section::new(
+    "a ready-made rubric",
+    &[
+        KIND,
+        fields![
+            "builtin": Text, required => "a ready-made rubric with its version, such as `factuality@1`";
+        ],
+        HOW_JUDGED,
+        SUBMISSION,
+        PANEL,
+        JUDGE,
+        COMMAND_JUDGE,
+        OF_ALL,
+    ],
+);
+
+const KIND: &[FieldSpec] = fields![
+    "kind": Choice(&["rubric", "model_judge"]), required => "a judge grades by a rubric";
+];
+
+const HOW_JUDGED: &[FieldSpec] = fields![
+    "batching": AnyOf(&[Choice(&["each", "together"]), MOST_IN_ONE_REQUEST]), or "\"each\"" => "how many criteria one request has: `each` is one, `together` is all, a number is the most";
+    "combine": Text, or "\"weighted\"" => "how criteria become one score: `weighted`, `mean`, `all`, `any`, or an expression over their names";
+];
+
+const PANELLISTS: FieldShape = ListOf(&Mapping(&PANELLIST));
+
+const ANY_VOTES: FieldShape = AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]);
+
+const PANEL: &[FieldSpec] = fields![
+    "panel": PANELLISTS => "several judges, up to 100: each entry has the grader's options but for its own";
+];
+
+const OF_ALL: &[FieldSpec] = fields![
+    "rubric_vars": Texts => "variables that every row must have";
+    "votes": ANY_VOTES, or "1" => "independent judgments by each judge: N, or `{n, combine}`";
+    "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "more votes by each judge on submissions below the pass threshold";
+    "fence": Truth, or "true" => "whether texts in the rubric get tags around them";
+    "unfenced": Texts => "placeholders whose texts get no tags: `input`, `submission`, `ground_truth`, `row` (every field and variable of the row), or one name";
+    "allow": ALLOW => "warnings about this rubric to switch off, by name";
+    "allow_unknown": Truth, or "false" => "`true` sends unknown names in braces as they are; `false` makes them an error before the first call";
+];
 
 pub(crate) static CRITERION: Section = section!["a criterion",
     "question": Text, needed "a criterion needs a `question`", "for example `question: Is the reply polite?`" => "the question for yes or no; with `scale`, what is scored";
@@ -68,6 +106,8 @@ pub(crate) static CRITERION: Section = section!["a criterion",
     "scale": Mapping(&SCALE) => "the range of a criterion that is scored, mapped to 0 to 1";
     "pass_threshold": FRACTION, or "1.0" => "the least score that meets it";
 ];
+
+const MOST_IN_ONE_REQUEST: FieldShape = Whole(1, 100, "between 1 and 100");
 
 /// Names that stand for something else where criteria are named.
 const RESERVED: [&str; 5] = ["pass", "score", "submission", "pass_rate", "error"];
@@ -84,7 +124,7 @@ struct ReadCriterion {
     spec: CriterionSpec,
     text: RubricText,
     yes_no: Option<YesNo>,
-    scale: Option<evalrs_model::spec::Scale>,
+    scale: Option<Scale>,
 }
 
 /// Reads the rubric `name`: adds the grader that it is, and one for each of its criteria.
@@ -95,7 +135,13 @@ pub(crate) fn add(
     graders: &mut Graders,
     reader: &mut Reader<'_>,
 ) {
-    fields.read_as(&CRITERIA);
+    let builtin = fields.take("builtin");
+    fields.read_as(if builtin.is_some() { &BUILTIN } else { &CRITERIA });
+    let ready_made = match builtin.map(entries_of) {
+        Some(None) => return,
+        ready_made => ready_made.flatten().unwrap_or_default(),
+    };
+    let mut fields = fields.over(&ready_made);
     let display_name = fields.text("display_name");
     let whole = whole(name, entry, &fields, reader);
     if let Some(field) = fields.take("not") {
@@ -109,12 +155,15 @@ pub(crate) fn add(
     for one in &read {
         let name = grader_of(name, &one.spec.name);
         let places = rubric_places(entry, &fields, &one.text);
-        let file = one.text.parts.last().map(|span| reader.findings.place(*span).path);
-        reader.looked.rubrics.extend(file.map(|file| (name.clone(), file)));
+        if builtin.is_none() {
+            let file = one.text.parts.last().map(|span| reader.findings.place(*span).path);
+            reader.looked.rubrics.extend(file.map(|file| (name.clone(), file)));
+        }
         reader.rubric_places.push((name, places));
     }
     let names: Vec<&str> = read.iter().map(|one| one.spec.name.as_str()).collect();
     let combine = combine(fields.take("combine"), &names);
+    let in_one_request = batching(fields.take("batching"));
     graders.names.extend(names.iter().map(|criterion| grader_of(name, criterion)));
     fields.finish();
     let (Some(whole), Some(combine)) = (whole, combine) else { return };
@@ -125,10 +174,13 @@ pub(crate) fn add(
         preamble: preamble.and_then(Field::text).unwrap_or_default(),
         criteria: read.iter().map(|one| one.spec.clone()).collect(),
         combine,
+        in_one_request,
     };
+    let batches = batches(&spec, &read);
+    let of_criteria = read.into_iter().zip(batches);
+    let of_criteria: Vec<GraderSpec> =
+        of_criteria.map(|(one, batch)| one.grader(name, batch, &whole, &shared)).collect();
     let kind = GraderKind::Reward(RewardSpec::Criteria(Box::new(spec)));
-    let of_criteria = read.into_iter().map(|one| one.grader(name, &whole, &shared));
-    let of_criteria: Vec<GraderSpec> = of_criteria.collect();
     graders.specs.push(GraderSpec { display_name, kind, ..whole });
     graders.specs.extend(of_criteria);
 }
@@ -322,7 +374,42 @@ fn combine(field: Option<Field<'_>>, names: &[&str]) -> Option<CombinedCriteria>
     }
 }
 
+/// How many criteria one request has; none is all.
+fn batching(field: Option<Field<'_>>) -> Option<usize> {
+    let Some(field) = field else { return Some(1) };
+    match &field.value.value {
+        Yaml::Str(text) if text == "each" => Some(1),
+        Yaml::Str(text) if text == "together" => None,
+        Yaml::Int(_) => Some(field.whole(MOST_IN_ONE_REQUEST).unwrap_or(1)),
+        _ => field.wrong_type("`each`, `together` or a number", "for example `batching: together`"),
+    }
+}
+
+/// Criterion by criterion the ones that it shares requests with.
+fn batches(spec: &CriteriaSpec, all: &[ReadCriterion]) -> Vec<Option<Arc<CriteriaBatch>>> {
+    let most = spec.in_one_request.unwrap_or(all.len());
+    if most == 1 {
+        return vec![None; all.len()];
+    }
+    let of_some = |some: &[ReadCriterion]| {
+        let criteria = some
+            .iter()
+            .map(|one| BatchedCriterion { question: one.question(), only: one.spec.only.clone() });
+        let batch = CriteriaBatch {
+            preamble: spec.preamble.trim_end().to_owned(),
+            criteria: criteria.collect(),
+        };
+        vec![Some(Arc::new(batch)); some.len()]
+    };
+    all.chunks(most).flat_map(of_some).collect()
+}
+
 impl ReadCriterion {
+    fn question(&self) -> CriterionQuestion {
+        let text = self.spec.question.clone();
+        CriterionQuestion { text, yes_no: self.yes_no, scale: self.scale }
+    }
+
     /// The same with its question, and what is told before it.
     fn asking(self, question: String, at: Field<'_>, preamble: Option<Field<'_>>) -> Self {
         let before = preamble.and_then(|field| Some((field.text()?, field.value.span)));
@@ -335,9 +422,17 @@ impl ReadCriterion {
     }
 
     /// The grader that it is.
-    fn grader(self, rubric: &str, whole: &GraderSpec, shared: &RubricSpec) -> GraderSpec {
-        let Self { spec, text, yes_no, scale } = self;
-        let judged = RubricSpec { prompt: text.text, yes_no, scale, ..shared.clone() };
+    fn grader(
+        self,
+        rubric: &str,
+        batch: Option<Arc<CriteriaBatch>>,
+        whole: &GraderSpec,
+        shared: &RubricSpec,
+    ) -> GraderSpec {
+        let criterion = JudgedCriterion { question: self.question(), batch };
+        let Self { spec, text, scale, .. } = self;
+        let criterion = Some(Box::new(criterion));
+        let judged = RubricSpec { prompt: text.text, criterion, scale, ..shared.clone() };
         GraderSpec {
             name: grader_of(rubric, &spec.name),
             pass_threshold: spec.pass_threshold,
@@ -368,8 +463,12 @@ pub(crate) fn written(spec: &CriteriaSpec, graders: &[&GraderSpec], rubric: Valu
         .map(|(spec, grader)| (spec.name.clone(), written_criterion(spec, grader)))
         .collect();
     let preamble = Some(&spec.preamble).filter(|text| !text.is_empty());
-    let own =
-        json!({"preamble": preamble, "criteria": criteria, "combine": combine, "votes": votes});
+    let batching = match spec.in_one_request {
+        None => json!("together"),
+        Some(1) => json!("each"),
+        Some(most) => json!(most),
+    };
+    let own = json!({"preamble": preamble, "criteria": criteria, "batching": batching, "combine": combine, "votes": votes});
     extend(&mut written, without_empty(own));
     if let Some(written) = written.as_object_mut() {
         written.remove("prompt");
@@ -380,7 +479,7 @@ pub(crate) fn written(spec: &CriteriaSpec, graders: &[&GraderSpec], rubric: Valu
 
 fn written_criterion(spec: &CriterionSpec, grader: &GraderSpec) -> Value {
     let GraderKind::Rubric(rubric) = &grader.kind else { return Value::Null };
-    let yes_no = rubric.yes_no;
+    let yes_no = rubric.yes_no();
     without_empty(json!({
         "question": spec.question,
         "weight": spec.weight,

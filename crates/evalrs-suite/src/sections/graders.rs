@@ -9,7 +9,7 @@ use crate::load::MINIMAL;
 use crate::reader::{Reader, is_misspelt};
 use crate::section::FieldShape::{AnyOf, Mapping};
 use crate::section::{FieldShape, Section, names};
-use crate::sections::criteria::CRITERIA;
+use crate::sections::criteria::{BUILTIN, CRITERIA};
 use crate::sections::expressions::condition;
 use crate::sections::extractors::extractor;
 use crate::sections::grader_fields::{Graders, pass_threshold, pattern};
@@ -34,6 +34,7 @@ pub(crate) const GRADER: FieldShape = AnyOf(&[
     Mapping(&PYTHON_TOOL),
     Mapping(&RUBRIC),
     Mapping(&CRITERIA),
+    Mapping(&BUILTIN),
     Mapping(&SIMILARITY),
     Mapping(&PROGRAM),
     Mapping(&INLINE_PROGRAM),
@@ -92,7 +93,7 @@ impl Graders {
         let Some(fields) = entry.fields(&TOOL) else { return };
         let spec = match kind(name, entry, &fields, reader) {
             None => None,
-            Some(WrittenKind::Rubric) if entry.value.get("criteria").is_some() => {
+            Some(WrittenKind::Rubric) if is_in_criteria(&entry.value) => {
                 criteria::add(name, entry, fields, self, reader);
                 None
             }
@@ -296,6 +297,11 @@ fn meant(said: &str, functions: &[&str]) -> Option<String> {
     }
     let function = suggest(ours, functions.iter().copied())?;
     Some(format!("kind: tool, function: {function}"))
+}
+
+/// Whether a rubric is a list of criteria.
+fn is_in_criteria(grader: &YamlNode) -> bool {
+    ["criteria", "builtin"].into_iter().any(|name| grader.get(name).is_some())
 }
 
 /// A grader, or the `reward` section that it was made of.

@@ -12,6 +12,7 @@ pub(crate) mod extractors;
 pub(crate) mod expressions;
 pub(crate) mod grader_fields;
 pub(crate) mod ballots;
+pub mod builtin;
 pub(crate) mod agents;
 pub(crate) mod model;
 pub(crate) mod command_judges;

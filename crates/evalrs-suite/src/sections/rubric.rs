@@ -105,7 +105,7 @@ pub(crate) fn rubric(
         fence,
         unfenced,
         allow,
-        yes_no: None,
+        criterion: None,
         embedding: None,
     })
 }

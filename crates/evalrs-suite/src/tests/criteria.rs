@@ -1,6 +1,7 @@
 //! Rubrics in criteria: the graders that they become, and what is wrong with them.
 
 use super::*;
+use crate::sections::builtin::builtin_rubrics;
 use evalrs_model::spec::{CombinedCriteria, GraderKind, GraderSpec, RewardSpec, RubricSpec};
 
 /// A suite with one rubric `q` that has these fields.
@@ -28,7 +29,7 @@ fn each_criterion_is_a_grader_behind_its_rubric() {
     assert_eq!(spec.combine, CombinedCriteria::Weighted);
     assert_eq!(judged(polite).prompt, "You judge a shop.\n\nIs it polite?");
     assert_eq!((judged(polite).votes, judged(tone).votes), (3, 3));
-    let expects = |grader: &GraderSpec| judged(grader).yes_no.map(|rule| rule.expect);
+    let expects = |grader: &GraderSpec| judged(grader).yes_no().map(|rule| rule.expect);
     assert_eq!([polite, invents, tone].map(expects), [Some(true), Some(false), None]);
     assert_eq!(
         (tone.pass_threshold, polite.pass_threshold, whole.pass_threshold),
@@ -66,6 +67,42 @@ fn criteria_may_stand_in_a_file_of_their_own() {
 }
 
 #[test]
+fn criteria_share_requests_in_their_order() {
+    let of = |batching: &str| {
+        let criteria = "criteria: {a: A?, b: {question: B?, only: input == 'x'}, c: {question: C?, scale: {min: 1, max: 5}}}";
+        let suite = suite(&with(&format!("    preamble: P\n    {criteria}\n{batching}")));
+        let batches = suite.graders[1..].iter().map(|grader| {
+            let batch = judged(grader).criterion.as_ref().unwrap().batch.as_ref()?;
+            assert_eq!(batch.preamble, "P");
+            let texts = batch.criteria.iter().map(|one| one.question.text.as_str());
+            Some(texts.collect::<Vec<_>>().join(" "))
+        });
+        batches.map(|batch| batch.unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(""), ["", "", ""]);
+    assert_eq!(of("    batching: each\n"), ["", "", ""]);
+    assert_eq!(of("    batching: 1\n"), ["", "", ""]);
+    assert_eq!(of("    batching: 2\n"), ["A? B?", "A? B?", "C?"]);
+    assert_eq!(of("    batching: together\n"), ["A? B? C?"; 3]);
+}
+
+#[test]
+fn a_ready_made_rubric_is_the_same_rubric_written_out() {
+    for (name, text) in builtin_rubrics() {
+        let written: String = text.lines().map(|line| format!("    {line}\n")).collect();
+        assert_eq!(
+            suite(&with(&format!("    builtin: {name}\n"))),
+            suite(&with(&written)),
+            "{name}"
+        );
+    }
+    let suite =
+        suite(&with("    builtin: conciseness@1\n    combine: all\n    batching: together\n"));
+    let GraderKind::Reward(RewardSpec::Criteria(spec)) = &suite.graders[0].kind else { panic!() };
+    assert_eq!((&spec.combine, spec.in_one_request), (&CombinedCriteria::All, None));
+}
+
+#[test]
 fn what_is_wrong_with_criteria_is_said() {
     let of = |criterion: &str| format!("    criteria: {{a: A?, {criterion}}}\n");
     for (fields, expected) in [
@@ -84,6 +121,21 @@ fn what_is_wrong_with_criteria_is_said() {
         ),
         (of("b: {question: B?, pass_treshold: 1}"), "pass_treshold"),
         ("    criteria: {}\n".to_owned(), "`criteria` is empty"),
+        (
+            "    criteria: {a: A?}\n    batching: all\n".to_owned(),
+            "`batching` must be `each`, `together` or a number, not text",
+        ),
+        (
+            "    criteria: {a: A?}\n    batching: 0\n".to_owned(),
+            "`batching` must be between 1 and 100",
+        ),
+        ("    builtin: factuality\n".to_owned(), "`builtin: factuality` has no version"),
+        ("    builtin: factuality@7\n".to_owned(), "`factuality` has no version 7"),
+        ("    builtin: factualty@1\n".to_owned(), "unknown ready-made rubric `factualty@1`"),
+        (
+            "    builtin: factuality@1\n    criteria: {a: A?}\n".to_owned(),
+            "a ready-made rubric has no field `criteria`",
+        ),
         (
             "    criteria: [A?]\n".to_owned(),
             "`criteria` must be a mapping of names to questions, not a list",

@@ -109,7 +109,7 @@ fn everything_has_its_default() {
         fence: true,
         unfenced: Vec::new(),
         allow: Vec::new(),
-        yes_no: None,
+        criterion: None,
         embedding: None,
     };
     assert_eq!(rubric(""), expected);

@@ -71,7 +71,7 @@ impl Provider for Anthropic {
             ("tools", chat.tools_as(|tool| chat::tool(tool, "input_schema"))),
             ("temperature", settings.temperature.map(Value::from)),
             ("top_p", settings.top_p.map(Value::from)),
-            ("output_config", output_config(chat.shape, settings.question)),
+            ("output_config", output_config(chat.shape, &settings.question)),
         ]);
         Request { path: "/v1/messages".to_owned(), body: with_extra_body(body, settings) }
     }
@@ -158,7 +158,7 @@ fn is_claude_after_4_6(model: &str) -> bool {
     (major, minor) > (4, 6)
 }
 
-fn output_config(shape: Option<ReplyShape>, question: Question) -> Option<Value> {
+fn output_config(shape: Option<ReplyShape>, question: &Question) -> Option<Value> {
     let schema = without_bounds(question.schema());
     (shape == Some(ReplyShape::Schema))
         .then(|| json!({"format": {"type": "json_schema", "schema": schema}}))

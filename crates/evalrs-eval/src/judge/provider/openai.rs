@@ -136,7 +136,7 @@ impl Provider for OpenAi {
             ("seed", settings.seed.map(Value::from)),
             (tokens, settings.max_tokens.map(Value::from)),
             ("top_p", settings.top_p.map(Value::from)),
-            ("response_format", chat.shape.and_then(|it| response_format(it, settings.question))),
+            ("response_format", chat.shape.and_then(|it| response_format(it, &settings.question))),
         ]);
         Request { path: "/chat/completions".to_owned(), body: with_extra_body(body, settings) }
     }
@@ -248,7 +248,7 @@ fn filtered_for(choice: &Value) -> String {
     stopped.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn response_format(shape: ReplyShape, question: Question) -> Option<Value> {
+fn response_format(shape: ReplyShape, question: &Question) -> Option<Value> {
     match shape {
         ReplyShape::Schema => Some(json!({
             "type": "json_schema",
