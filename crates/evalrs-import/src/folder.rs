@@ -92,9 +92,13 @@ fn allow_braces(suite: &mut Value) {
     let graders = suite.get_mut("graders").and_then(Value::as_object_mut);
     for grader in graders.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
         let is_rubric = grader.get("kind").and_then(Value::as_str) == Some("rubric");
-        let prompt = grader.get("prompt").and_then(Value::as_str).filter(|_| is_rubric);
-        let names = prompt.map(|prompt| open_names(prompt, grader.contains_key("compare_to")));
-        if names.unwrap_or_default().iter().any(|name| !name.starts_with("row.")) {
+        let prompt = grader.get("prompt").filter(|_| is_rubric);
+        let criteria = grader.get("criteria").and_then(Value::as_object);
+        let questions = criteria.into_iter().flat_map(Map::values).map(|one| &one["question"]);
+        let texts = prompt.into_iter().chain(questions).filter_map(Value::as_str);
+        let compares = grader.contains_key("compare_to");
+        let mut names = texts.flat_map(|text| open_names(text, compares));
+        if names.any(|name| !name.starts_with("row.")) {
             grader.insert("allow_unknown".to_owned(), Value::from(true));
         }
     }

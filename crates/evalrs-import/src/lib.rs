@@ -34,6 +34,7 @@ mod openai;
 mod promptfoo;
 mod reading;
 pub mod report;
+mod rewardkit;
 pub(crate) mod secrets;
 pub mod source;
 pub mod starter;
@@ -109,6 +110,12 @@ pub const IMPORTERS: &[Importer] = &[
         reads: "traces, observations, scores or dataset items of Langfuse",
         recognizes: traces::recognizes_langfuse,
         import: traces::import_langfuse,
+    },
+    Importer {
+        kind: "rewardkit",
+        reads: "a judge of Harbor's Reward Kit (`judge.toml`), or a folder of them",
+        recognizes: rewardkit::recognizes,
+        import: rewardkit::import,
     },
     Importer {
         kind: "promptfoo",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::imported::{ImportError, SourcePlace};
 use super::secrets::without_keys;
@@ -120,6 +120,22 @@ pub(super) fn plain_name(name: &str) -> String {
     let name: String = beginning(name, 60).chars().map(plain).collect();
     let name = name.trim_matches('_').to_owned();
     if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+/// The name of a criterion, unlike those that are `taken`: small letters, digits and `_`, and a letter first.
+pub(super) fn criterion_name(name: &str, taken: &Map<String, Value>) -> String {
+    /// Names that a suite gives another meaning.
+    const RESERVED: [&str; 5] = ["pass", "score", "submission", "pass_rate", "error"];
+    let plain = plain_name(name).to_ascii_lowercase().replace('-', "_");
+    let is_name = plain.starts_with(|first: char| first.is_ascii_lowercase());
+    let plain = if is_name && !RESERVED.contains(&plain.as_str()) {
+        plain
+    } else {
+        format!("criterion_{plain}")
+    };
+    let numbered = (2..).map(|number| format!("{plain}_{number}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !taken.contains_key(name)).unwrap_or_default()
 }
 
 /// A text as it is, nothing for null, anything else as JSON.

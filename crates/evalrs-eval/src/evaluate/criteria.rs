@@ -282,7 +282,9 @@ mod tests {
             };
             let with = |before: &Vec<String>| {
                 let choices = choices.iter();
-                choices.map(|grade| [before.as_slice(), &[grade.clone()]].concat()).collect()
+                choices
+                    .map(|grade| [before.as_slice(), std::slice::from_ref(grade)].concat())
+                    .collect()
             };
             before.iter().flat_map::<Vec<_>, _>(with).collect()
         })

@@ -216,7 +216,7 @@ impl AskedBallot<'_> {
         let Self { seat, several, message: JudgeMessage { system, user, quotable }, vote } = self;
         let blank = seat.blank.clone();
         let question = several.cloned().unwrap_or(blank.question);
-        JudgeAction { system, user, quotable, vote, question, ..blank }
+        JudgeAction { system, user, quotable, question, vote, ..blank }
     }
 
     /// The key of that action, without making it.

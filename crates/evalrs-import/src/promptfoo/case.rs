@@ -35,6 +35,8 @@ pub(super) struct AssertionSpec {
     pub transform: Option<Value>,
     pub provider: Option<Value>,
     pub rubric_prompt: Option<Value>,
+    /// Whether its value lists components that are scored one by one.
+    pub has_components: bool,
     pub config: Option<Value>,
     /// Its other fields, by name.
     pub others: Vec<String>,
@@ -55,7 +57,7 @@ impl AssertionCounter {
 impl AssertionSpec {
     /// The assertion that `value` says; one that is not a mapping with a type has an empty kind.
     pub(super) fn read(value: &Value, place: &SourcePlace, counter: &AssertionCounter) -> Self {
-        const KNOWN: [&str; 11] = [
+        const KNOWN: [&str; 12] = [
             "type",
             "value",
             "threshold",
@@ -64,6 +66,7 @@ impl AssertionSpec {
             "transform",
             "provider",
             "rubricPrompt",
+            "rubricComponents",
             "config",
             "assert",
             "name",
@@ -86,6 +89,7 @@ impl AssertionSpec {
             transform: given("transform"),
             provider: given("provider"),
             rubric_prompt: given("rubricPrompt"),
+            has_components: given("rubricComponents") == Some(Value::Bool(true)),
             config: given("config"),
             others: others.filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect(),
             set: members.map(|member| Self::read(member, place, counter)).collect(),

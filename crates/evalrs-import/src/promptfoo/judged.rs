@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::case::AssertionSpec;
+use super::components;
 use super::files::ending;
 use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use super::providers::judge;
@@ -75,6 +76,9 @@ pub(super) fn grader(
     if kind == "similar" || kind == "similar:cosine" {
         return similar(spec, value, context);
     }
+    if spec.has_components {
+        return in_components(spec, value, context);
+    }
     let rubric = rubric(kind).ok_or_else(|| format!("unknown `{kind}`"))?;
     let own_prompt = spec.rubric_prompt.as_ref().or_else(|| context.options.get("rubricPrompt"));
     let (prompt, note) = match own_prompt.filter(|prompt| !prompt.is_null()) {
@@ -113,6 +117,32 @@ pub(super) fn grader(
     pass_from(least, spec, &mut settings);
     let other_judge = judge.err();
     Ok(MappedAssertion { note, other_judge, ..MappedAssertion::new(settings, wanted) })
+}
+
+/// A rubric whose components are criteria.
+fn in_components(
+    spec: &AssertionSpec,
+    value: &Value,
+    context: &AssertionContext<'_>,
+) -> Result<MappedAssertion, String> {
+    if spec.kind != "llm-rubric" || spec.negated {
+        return Err("only `llm-rubric` has `rubricComponents`".to_owned());
+    }
+    if spec.rubric_prompt.is_some() {
+        return Err("its own `rubricPrompt` is for the components of promptfoo".to_owned());
+    }
+    let mut settings = json!({"kind": "rubric"});
+    extend(&mut settings, &components::criteria(value)?);
+    let judge = judge(provider(spec, context), "text");
+    if let Ok(judge) = &judge {
+        extend(&mut settings, judge);
+    }
+    settings["pass_threshold"] = json!(spec.threshold.unwrap_or(1.0));
+    Ok(MappedAssertion {
+        note: Some(OWN_WORDS),
+        other_judge: judge.err(),
+        ..MappedAssertion::new(settings, None)
+    })
 }
 
 /// Says from which score on an assertion passes, or fails where it is negated.

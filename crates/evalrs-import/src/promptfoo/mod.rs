@@ -6,6 +6,7 @@
 mod assertions;
 mod case;
 mod code;
+mod components;
 mod config;
 mod config_reader;
 mod csv_cases;

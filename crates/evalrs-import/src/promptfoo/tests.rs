@@ -208,6 +208,34 @@ fn judged_assertions_are_rubrics() {
 }
 
 #[test]
+fn components_of_a_rubric_are_criteria() {
+    let imported = imported(&with_assertion(
+        "{type: llm-rubric, rubricComponents: true, threshold: 0.5, value: {components: [{metric: Accuracy, value: Right?, weight: 9}, {metric: pass, value: Short?}, {value: Kind?}]}}",
+    ));
+    assert_eq!(left_out(&imported), Vec::<String>::new());
+    let grader = &imported.suites[0].suite["graders"]["llm-rubric"];
+    assert_eq!((&grader["batching"], &grader["pass_threshold"]), (&json!("together"), &json!(0.5)));
+    let criteria = grader["criteria"].as_object().unwrap();
+    let shown: Vec<(&str, &Value)> =
+        criteria.iter().map(|(name, one)| (name.as_str(), &one["weight"])).collect();
+    let weights = [json!(9.0), json!(1.0)];
+    let expected =
+        [("accuracy", &weights[0]), ("criterion_pass", &weights[1]), ("kind", &weights[1])];
+    assert_eq!(shown, expected);
+    assert!(criteria["kind"]["question"].as_str().unwrap().contains("Kind?"));
+    for (value, why) in [
+        ("{components: []}", "has no `components`"),
+        ("Be kind", "has no `components`"),
+        ("{components: [{metric: a}]}", "component 1 has no text as `value`"),
+        ("{components: [{value: A?, weight: 0}]}", "component 1 has no weight above 0"),
+    ] {
+        let text = format!("{{type: llm-rubric, rubricComponents: true, value: {value}}}");
+        let said = left_out(&self::imported(&with_assertion(&text)));
+        assert!(said.iter().any(|said| said.contains(why)), "{value}: {said:?}");
+    }
+}
+
+#[test]
 fn what_has_no_counterpart_is_named() {
     for (assertion, why) in [
         (
