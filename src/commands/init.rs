@@ -178,7 +178,7 @@ fn say_next(
     if args.rubric {
         writeln!(console.out, "  export OPENAI_API_KEY=...")?;
         writeln!(console.out, "  evalrs run suite.yaml")?;
-        writeln!(console.out, "  evalrs watch suite.yaml          # and edit rubric.txt")?;
+        writeln!(console.out, "  evalrs watch suite.yaml          # and edit a question")?;
         return writeln!(console.out, "  evalrs cache export suite.yaml   # and commit the file");
     }
     writeln!(console.out, "  evalrs run suite.yaml")?;
@@ -204,11 +204,7 @@ fn skill(dir: &str) -> Vec<StarterFile> {
 
 /// The files of a suite with a judge.
 fn judged(dir: &str) -> Vec<StarterFile> {
-    vec![
-        plain(dir, SUITE, include_str!("init/rubric.yaml")),
-        plain(dir, "rubric.txt", include_str!("init/rubric.txt")),
-        plain(dir, "dataset.jsonl", LABELLED),
-    ]
+    vec![plain(dir, SUITE, include_str!("init/rubric.yaml")), plain(dir, "dataset.jsonl", LABELLED)]
 }
 
 fn grader(language: StarterLanguage) -> StarterGrader {

@@ -102,7 +102,10 @@ fn right(asked: &Asked) -> Answer {
 }
 
 fn run(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
-    space.run_with(judge, &[&["run", "suite.yaml"], args].concat())
+    let mut command = space.command(&["run", "suite.yaml"]);
+    command.args(args).env("OPENAI_BASE_URL", judge.url());
+    command.env("ANTHROPIC_BASE_URL", judge.root()).env("GOOGLE_GEMINI_BASE_URL", judge.root());
+    Ran(command.output().unwrap())
 }
 
 /// Sample by sample the criteria of the last run, without what requests they rest on.
@@ -256,9 +259,10 @@ fn a_reply_that_lacks_something_is_no_verdict() {
                 });
                 let space = space();
                 let settings = format!(
-                    "provider: {provider}\n    api_key_env: OPENAI_API_KEY\n    response_format: {format}\n    max_retries: 0"
+                    "provider: {provider}\n    api_key_env: JUDGE_KEY\n    response_format: {format}\n    max_retries: 0"
                 );
                 space.write("suite.yaml", SUITE.replace("max_retries: 0", &settings));
+                space.write(".env", "JUDGE_KEY=k\n");
                 let ran = run(&space, &judge, &["--sample", "s0", "--quiet"]);
                 let shown = format!("{provider} {format} {what}: {}", ran.shown());
                 assert_eq!(ran.code(), 3, "{shown}");

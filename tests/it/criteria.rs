@@ -1,8 +1,9 @@
 //! Criteria through the binary: which edits of them call a judge, and which verdicts move.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::judge::{Answer, Asked, Judge};
 use crate::space::{Ran, Space, lines};
@@ -155,4 +156,97 @@ fn a_criterion_is_named_as_a_grader_is() {
     assert!(ran.stdout().contains("quality.polite"), "{}", ran.shown());
     let ran = space.run(&["explain", "suite.yaml", "s0", "quality.polite"]);
     assert!(ran.stdout().contains("quality.polite"), "{}", ran.shown());
+}
+
+/// Labels of people for three criteria, and one for whole answers.
+fn people() -> String {
+    let mut csv = "id,grader,label\n".to_owned();
+    for at in 0..SAMPLES {
+        for (name, every) in [("answers", 3), ("polite", 4), ("tone", 5)] {
+            let label = if at.is_multiple_of(every) { "fail" } else { "pass" };
+            writeln!(csv, "s{at},quality.{name},{label}").unwrap();
+        }
+        let label = if at < 20 { "fail" } else { "pass" };
+        writeln!(csv, "s{at},,{label}").unwrap();
+    }
+    csv
+}
+
+/// scikit-learn 1.9, `cohen_kappa_score` and `accuracy_score` of the verdicts and these labels.
+const OF_SCIKIT_LEARN: [(&str, f64, f64); 3] = [
+    ("quality", 0.55, 0.1),
+    ("quality.answers", 0.95, 0.893_617_021_276_595_7),
+    ("quality.polite", 0.525, -0.027_027_027_027_026_97),
+];
+
+#[test]
+fn each_criterion_has_labels_and_an_agreement_of_its_own() {
+    let judge = Judge::new(|_, asked| verdict(asked));
+    let space = space();
+    space.write("people.csv", people());
+    let ran = run(&space, &judge, &["--labels", "people.csv"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+    let agreement = summary["label_agreement"].as_object().unwrap();
+    let named: Vec<&str> = agreement.keys().map(String::as_str).collect();
+    // Whoever says that an answer is good says nothing of one criterion.
+    let expected = ["quality", "quality.answers", "quality.polite", "quality.tone", "plain"];
+    assert_eq!(named, expected);
+    for (name, accuracy, kappa) in OF_SCIKIT_LEARN {
+        let found = |what: &str| agreement[name][what].as_f64().unwrap();
+        assert!((found("accuracy") - accuracy).abs() < 1e-9, "{name} {}", found("accuracy"));
+        assert!((found("kappa") - kappa).abs() < 1e-9, "{name} {}", found("kappa"));
+    }
+    let ran =
+        space.run(&["agree", "suite.yaml", "quality.polite", "labels", "--labels", "people.csv"]);
+    assert!(ran.stdout().contains("quality.polite"), "{}", ran.shown());
+}
+
+#[test]
+fn a_gate_takes_both_ends_of_a_criterion_that_could_not_be_judged() {
+    // One criterion of one sample fails: 1 of 8 weights of 1, so that one grade of 40 is between two scores.
+    let judge = Judge::new(|_, asked| {
+        if asked.prompt().contains("Is it short?") && asked.prompt().contains("number 7\n") {
+            return Answer::error(400, "no");
+        }
+        Answer::text("{\"reason\": \"so\", \"verdict\": \"yes\"}")
+    });
+    let space = space();
+    let suite = |value: &str| {
+        format!(
+            "name: s\ndataset: data.jsonl\ngraders:\n  q:\n    kind: rubric\n    model: m\n    max_retries: 0\n    pass_threshold: 0.7\n    criteria: {{a: A?, b: B?, c: C?, d: Is it short?}}\ngate: {{metric_key: q, metric: {value}}}\n"
+        )
+    };
+    // 39 grades of 1, and one of 0.75 to 1.
+    for (gate, code) in [
+        ("avg_score, op: gte, value: 0.99", 0),
+        ("avg_score, op: gte, value: 0.99375", 0),
+        ("avg_score, op: gte, value: 0.995", 3),
+        ("avg_score, op: lt, value: 0.99", 1),
+        ("min, op: gte, value: 0.75", 0),
+        ("min, op: gte, value: 0.8", 3),
+        ("accuracy, op: gte, value: 1", 0),
+        ("accuracy, op: gte, value: 1, pass_op: gte, pass_value: 0.8", 3),
+    ] {
+        space.write("suite.yaml", suite(gate));
+        let ran = run(&space, &judge, &[]);
+        assert_eq!(ran.code(), code, "{gate}: {}", ran.shown());
+    }
+}
+
+#[test]
+fn rows_name_a_rubric_with_its_criteria_and_replace_none() {
+    let judge = Judge::new(|_, asked| verdict(asked));
+    let space = space();
+    let rows = [
+        json!({"id": "a", "input": "q", "output": "x", "graders": ["quality"]}),
+        json!({"id": "b", "input": "q", "output": "y", "graders": ["quality.polite"]}),
+        json!({"id": "c", "input": "q", "output": "z", "rubric": "Is it blue?", "graders": ["quality"]}),
+    ];
+    space.write("data.jsonl", lines(rows.iter().map(Value::to_string)));
+    space.write("suite.yaml", SUITE.replace(", only: \"'refund' in tags\"", ""));
+    let ran = run(&space, &judge, &[]);
+    assert!([0, 1].contains(&ran.code()), "{}", ran.shown());
+    assert_eq!(judge.count(), 8 + 1 + 8);
+    assert!(judge.asked().iter().all(|asked| !asked.prompt().contains("blue")));
 }

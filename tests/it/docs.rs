@@ -147,7 +147,7 @@ fn suite_of(snippet: &Snippet) -> String {
         "" | "rollup" => text.clone(),
         "graders" => format!("{head}{dataset}{text}"),
         "rubric" => {
-            let fields = text.lines().map(|line| format!("    {line}\n"));
+            let fields = text.lines().flat_map(|line| ["    ", line, "\n"]);
             let grader = "graders:\n  quality:\n    kind: rubric\n    model: gpt-4o-mini\n";
             format!("{head}{dataset}{grader}{}", fields.collect::<String>())
         }

@@ -46,7 +46,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, Import
         let is_reward = path.rsplit('/').next() == Some("reward.toml");
         if is_judge(&text) {
             let name = names.give(reward_name(&path));
-            let grader = JudgeFile::read(&path, &text)?.grader(&name, &mut imported);
+            let grader = RewardkitJudge::read(&path, &text)?.grader(&name, &mut imported);
             graders.extend(grader.map(|grader| (name, grader)));
         } else if is_reward {
             let why = "how rewards are combined is for `reward` or the gate of a suite";
@@ -72,13 +72,13 @@ fn reward_name(path: &str) -> &str {
 }
 
 /// A judge and its criteria.
-struct JudgeFile<'a> {
+struct RewardkitJudge<'a> {
     path: &'a str,
     text: &'a str,
     value: Value,
 }
 
-impl<'a> JudgeFile<'a> {
+impl<'a> RewardkitJudge<'a> {
     fn read(path: &'a str, text: &'a str) -> Result<Self, ImportError> {
         let value = toml::from_str(text).map_err(|problem: toml::de::Error| {
             ImportError::unread(path, problem.message(), "it is read as TOML")

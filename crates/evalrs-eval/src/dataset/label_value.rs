@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::fields::{RowProblem, some_of};
 use crate::votes::score_map::meaning_of;
 use evalrs_base::diagnostic::clipped;
-use evalrs_model::spec::{Label, LabelMeaning, Scale};
+use evalrs_model::spec::{Label, LabelMeaning, Scale, rubric_of};
 
 /// How labels are written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +36,11 @@ pub enum LabelValue {
     ByOutput(Box<[Option<LabelValue>]>),
     /// A value that is not a label.
     Strange,
+}
+
+/// Whether a label that names no grader is one for this grader: who says that an answer is good says nothing of one criterion.
+pub fn is_for_unnamed(grader: &str) -> bool {
+    rubric_of(grader).is_none()
 }
 
 impl LabelValue {
@@ -130,11 +135,12 @@ impl LabelValue {
     /// What it says of one of the outputs for `grader`.
     pub fn of_case(&self, grader: &str, output: usize) -> Option<&Self> {
         match self {
-            Self::Each(each) => {
-                each.iter().find(|(name, _)| name == grader)?.1.of_case(grader, output)
-            }
+            Self::Each(each) => match &each.iter().find(|(name, _)| name == grader)?.1 {
+                Self::ByOutput(items) => items.get(output)?.as_ref(),
+                said => Some(said),
+            },
             Self::ByOutput(items) => items.get(output)?.as_ref()?.of_case(grader, output),
-            said => Some(said),
+            said => is_for_unnamed(grader).then_some(said),
         }
     }
 
@@ -143,11 +149,19 @@ impl LabelValue {
         match self {
             Self::Each(each) => {
                 let own = each.iter().filter(|(name, _)| name == grader);
-                own.flat_map(|(_, said)| said.all_for(grader)).collect()
+                own.flat_map(|(_, said)| said.of_each_output()).collect()
             }
             Self::ByOutput(items) => {
                 items.iter().flatten().flat_map(|said| said.all_for(grader)).collect()
             }
+            said if is_for_unnamed(grader) => vec![said],
+            _ => Vec::new(),
+        }
+    }
+
+    fn of_each_output(&self) -> Vec<&Self> {
+        match self {
+            Self::ByOutput(items) => items.iter().flatten().collect(),
             said => vec![said],
         }
     }

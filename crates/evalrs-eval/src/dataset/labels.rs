@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fields::{RowFields, RowProblem, RowSpec};
-use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
+use super::label_value::{LabelNotation, LabelValue, Scales, beside_map, is_for_unnamed};
 use evalrs_base::diagnostic::suggest;
 use evalrs_model::spec::{LabelsSpec, Scale};
 
@@ -120,7 +120,8 @@ impl LabelExtents {
 
     /// Whether some are meant for `grader`, and all of those are labels on its scale.
     pub fn read_for(&self, grader: &str, scale: Scale) -> bool {
-        let mut extents = self.plain.iter().chain(self.each.get(grader)).peekable();
+        let unnamed = self.plain.iter().filter(|_| is_for_unnamed(grader));
+        let mut extents = unnamed.chain(self.each.get(grader)).peekable();
         extents.peek().is_some() && extents.all(|extent| extent.is_on(scale))
     }
 }

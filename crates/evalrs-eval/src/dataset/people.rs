@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::fields::RowProblem;
-use super::label_value::LabelValue;
+use super::label_value::{LabelValue, is_for_unnamed};
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::exact::mean;
 use evalrs_base::text::count;
@@ -38,6 +38,14 @@ impl LabelLine {
     pub fn is_of(&self, model: Option<&str>, trial: u32) -> bool {
         self.model.as_deref().is_none_or(|named| Some(named) == model)
             && self.trial.is_none_or(|named| named == trial)
+    }
+
+    /// Whether it is for this grader.
+    pub fn is_for(&self, grader: &str) -> bool {
+        match &self.grader {
+            Some(named) => named == grader,
+            None => is_for_unnamed(grader),
+        }
     }
 
     /// Lines that say more come first.

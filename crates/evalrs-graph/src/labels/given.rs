@@ -245,7 +245,7 @@ pub(crate) fn case_opinions<'db>(
     case: usize,
 ) -> Vec<&'db LabelLine> {
     let lines: &[_] = if readable(db, grader).file { file_labels(db, chunk) } else { &[] };
-    let own = lines.get(case).into_iter().flatten().filter(|line| is_for(line, grader.name(db)));
+    let own = lines.get(case).into_iter().flatten().filter(|line| line.is_for(grader.name(db)));
     opinions(own.filter(|line| !is_stale(db, chunk, grader, case, line)))
 }
 
@@ -375,10 +375,6 @@ pub fn label_picks<'db>(
     if picks.iter().all(Option::is_none) { Box::default() } else { picks.into() }
 }
 
-fn is_for(line: &LabelLine, grader: &str) -> bool {
-    line.grader.as_ref().is_none_or(|named| named == grader)
-}
-
 /// Whether a label is of another submission than the one that the grader is given now.
 fn is_stale<'db>(
     db: &'db dyn Db,
@@ -403,7 +399,7 @@ pub fn stale_labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
     let labels = found_labels(db, chunk, grader);
     let cases = file_labels(db, chunk).iter().enumerate();
     let stale = cases.filter(|(case, lines)| {
-        lines.iter().any(|line| is_for(line, grader.name(db)))
+        lines.iter().any(|line| line.is_for(grader.name(db)))
             && labels.get(*case).is_none_or(Option::is_none)
             && case_opinions(db, chunk, grader, *case).is_empty()
     });

@@ -219,7 +219,7 @@ impl RunLabels {
             let is_of_submission =
                 |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
             line.is_of(answer.model, answer.trial)
-                && line.grader.as_ref().is_none_or(|name| *name == grader.name)
+                && line.is_for(&grader.name)
                 && answer.submission.is_none_or(is_of_submission)
         });
         let said = opinions(own);

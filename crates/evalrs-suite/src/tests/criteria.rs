@@ -77,7 +77,7 @@ fn criteria_share_requests_in_their_order() {
             let texts = batch.criteria.iter().map(|one| one.question.text.as_str());
             Some(texts.collect::<Vec<_>>().join(" "))
         });
-        batches.map(|batch| batch.unwrap_or_default()).collect::<Vec<_>>()
+        batches.map(Option::unwrap_or_default).collect::<Vec<_>>()
     };
     assert_eq!(of(""), ["", "", ""]);
     assert_eq!(of("    batching: each\n"), ["", "", ""]);
@@ -89,7 +89,7 @@ fn criteria_share_requests_in_their_order() {
 #[test]
 fn a_ready_made_rubric_is_the_same_rubric_written_out() {
     for (name, text) in builtin_rubrics() {
-        let written: String = text.lines().map(|line| format!("    {line}\n")).collect();
+        let written: String = text.lines().flat_map(|line| ["    ", line, "\n"]).collect();
         assert_eq!(
             suite(&with(&format!("    builtin: {name}\n"))),
             suite(&with(&written)),
