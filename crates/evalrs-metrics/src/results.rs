@@ -127,13 +127,17 @@ impl ResultLine {
 /// What `grader` graded, from a line of results of any format as it was read; none where it had nothing to do with it.
 pub fn recorded_submission<'l>(line: &'l Map<String, Value>, grader: &str) -> Option<&'l str> {
     let named = |field: &str| line.get(field).and_then(|by_grader| by_grader.get(grader));
-    let of_criterion = || {
-        let (rubric, criterion) = rubric_of(grader)?;
-        line.get("grades")?.get(rubric)?.get("criteria")?.get(criterion)
-    };
-    let graded = || named("grades").or_else(of_criterion).or_else(|| named("not_applicable"));
-    let is_here = || graded().is_some();
+    let is_here = || recorded_grade(line, grader).or_else(|| named("not_applicable")).is_some();
     named("submissions").or_else(|| line.get("submission").filter(|_| is_here()))?.as_str()
+}
+
+/// The grade by `grader` in a line of results: that of a criterion stands in that of its rubric.
+pub fn recorded_grade<'l>(line: &'l Map<String, Value>, grader: &str) -> Option<&'l Value> {
+    let grades = line.get("grades")?;
+    grades.get(grader).or_else(|| {
+        let (rubric, criterion) = rubric_of(grader)?;
+        grades.get(rubric)?.get("criteria")?.get(criterion)
+    })
 }
 
 /// One grade as it is reported.

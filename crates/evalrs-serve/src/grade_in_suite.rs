@@ -16,10 +16,11 @@ use evalrs_base::file_path::{folder_of, join};
 use evalrs_engine::progress::Quiet;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
+use evalrs_graph::queries::graders;
 use evalrs_graph::results;
 use evalrs_model::spec::{
-    DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, RecordingJoin, Suite,
-    TargetSpec,
+    DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, RecordingJoin, RewardSpec,
+    Suite, TargetSpec, rubric_of,
 };
 use evalrs_suite::canonical::canonical;
 use evalrs_system::System;
@@ -59,10 +60,11 @@ pub(super) fn graded_in_suite(
     let place = |name: &str| join(folder_of(&path), name);
     let row = Value::Object(row).to_string();
     let system = OverlaySystem::new(&OsSystem, [(place(SUITE), text), (place(ROW), row)]);
-    let mut session = new_session(&place(SUITE), &surroundings, Overrides::default());
+    let overrides = Overrides { graders: vec![name.to_owned()], ..Overrides::default() };
+    let mut session = new_session(&place(SUITE), &surroundings, overrides);
     load(&mut session, &system)?;
     settle_row(served, &mut session, &surroundings, &system)?;
-    row_graded(&session)
+    grade_by(&session, name)
 }
 
 /// A suite of one grader of the suite at `path`, as text.
@@ -72,23 +74,16 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
     let suite = session.suite().filter(|_| !problems.iter().any(Diagnostic::is_error));
     let suite =
         suite.ok_or_else(|| ApiError::unprocessable("the suite has errors: see its page"))?;
-    let grader = suite.graders.iter().find(|grader| grader.name == name);
-    let grader = grader.ok_or_else(|| ApiError::not_found("Grader not found"))?;
-    if matches!(grader.kind, GraderKind::Reward(_)) {
-        let message =
-            "`grader`: it combines the scores of other graders and does not grade a submission";
-        return Err(ApiError::unprocessable(message));
-    }
-    let grader = GraderSpec {
+    let mut graders = alone(suite, name)?;
+    for grader in &mut graders {
         // The submission is given, and not taken out of anything.
-        extractor: ExtractorSpec::new("last_assistant", "{}"),
-        ..grader.clone()
-    };
+        grader.extractor = ExtractorSpec::new("last_assistant", "{}");
+    }
     let dataset = DatasetSpec::file(join(folder_of(path), ROW), DatasetFormat::Jsonl);
     let one = Suite {
         dataset,
         target: TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() },
-        graders: vec![grader],
+        graders,
         metrics: Vec::new(),
         gate: None,
         max_samples: None,
@@ -97,6 +92,26 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
         ..suite.clone()
     };
     Ok(canonical(&one, path))
+}
+
+/// A grader of a suite with those that it cannot be without: a rubric with its criteria, a criterion with its rubric.
+fn alone(suite: &Suite, name: &str) -> Result<Vec<GraderSpec>, ApiError> {
+    let of_name = |name: &str| suite.graders.iter().find(|grader| grader.name == name).cloned();
+    let grader = of_name(name).ok_or_else(|| ApiError::not_found("Grader not found"))?;
+    if let GraderKind::Reward(RewardSpec::Criteria(spec)) = &grader.kind {
+        let criteria = spec.graders(name).filter_map(|criterion| of_name(&criterion));
+        return Ok(std::iter::once(grader.clone()).chain(criteria).collect());
+    }
+    if matches!(grader.kind, GraderKind::Reward(_)) {
+        let message =
+            "`grader`: it combines the scores of other graders and does not grade a submission";
+        return Err(ApiError::unprocessable(message));
+    }
+    match rubric_of(name) {
+        // The criteria that share a request are in its key.
+        Some((rubric, _)) => alone(suite, rubric),
+        None => Ok(vec![grader]),
+    }
 }
 
 /// Makes the calls of the grade, until it is known or the server ends.
@@ -149,10 +164,17 @@ pub(super) fn load(session: &mut Session, system: &dyn System) -> Result<(), Api
     error.map_or(Ok(()), |error| Err(ApiError::unprocessable(error.message)))
 }
 
-/// The grade of a session's only row.
+/// The grade of a session's only row by its first grader.
 pub(super) fn row_graded(session: &Session) -> Result<GradeView, ApiError> {
+    let graders = graders(&session.db, session.root);
+    let first = graders.first().map_or("", |grader| grader.name(&session.db));
+    grade_by(session, first)
+}
+
+/// The same by the grader with this name.
+fn grade_by(session: &Session, name: &str) -> Result<GradeView, ApiError> {
     let line = results::lines(&session.db, session.root).next();
-    let grade = line.and_then(|line| line.grades.0.into_iter().next());
+    let grade = line.and_then(|line| line.grades.0.into_iter().find(|(grader, _)| grader == name));
     let (_, grade) = grade.ok_or_else(|| ApiError::internal("nothing was graded"))?;
     Ok(GradeView {
         score: grade.score,

@@ -16,7 +16,7 @@ use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::run::RunView;
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::rule;
-use evalrs_model::spec::{GraderKind, GraderSpec};
+use evalrs_model::spec::{GraderKind, GraderSpec, RewardSpec};
 
 /// A suite in a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -91,9 +91,9 @@ pub(super) fn kind_of(grader: &GraderSpec) -> &'static str {
     match &grader.kind {
         GraderKind::Tool(_) => "tool",
         GraderKind::Rubric(rubric) if rubric.embedding.is_some() => "similarity",
-        GraderKind::Rubric(_) => "rubric",
+        GraderKind::Rubric(_) | GraderKind::Reward(RewardSpec::Criteria(_)) => "rubric",
         GraderKind::Program(_) => "program",
-        GraderKind::Reward(_) => "combine",
+        GraderKind::Reward(RewardSpec::Expression(_) | RewardSpec::Program(_)) => "combine",
     }
 }
 

@@ -9,7 +9,7 @@ use super::rows::{IndexedRow, RunRows, VerdictState};
 use super::run::object_or_null;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::explain::{ExplainedAction, ExplainedResult};
-use evalrs_metrics::results::recorded_submission;
+use evalrs_metrics::results::{recorded_grade, recorded_submission};
 
 /// A result.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -161,18 +161,21 @@ pub(crate) fn case(
     context: CaseContext,
 ) -> CaseView {
     let recorded = |field: &str| line.get(field).cloned().unwrap_or_default();
-    let grades_of = recorded("grades");
+    let grade_of = |name: &str| recorded_grade(line, name).cloned().unwrap_or_default();
     let submission = |name: &str| recorded_submission(line, name).unwrap_or_default().to_owned();
     let not_applicable = recorded("not_applicable");
     let why_not = |name: &str| not_applicable[name].as_str().map(str::to_owned);
     let grades = rows.graders.iter().zip(&row.verdicts).map(|(grader, verdict)| {
-        let recorded = &grades_of[&grader.name];
+        let recorded = grade_of(&grader.name);
         let text = |field: &str| recorded[field].as_str().map(str::to_owned);
         let PeopleView { label, people, disputed } = rows.people(row, grader, *verdict, labels);
         let grade = CaseGrade {
             score: verdict.state.passed().map(|_| verdict.score),
             state: verdict.state,
-            rationale: text("rationale").or_else(|| why_not(&grader.name)),
+            // That of a criterion is called otherwise.
+            rationale: text("rationale")
+                .or_else(|| text("reason"))
+                .or_else(|| why_not(&grader.name)),
             error: object_or_null(&recorded["error"]),
             key: text("key"),
             metadata: object_or_null(&recorded["metadata"]),
@@ -185,7 +188,8 @@ pub(crate) fn case(
     let judgments = context.explained.iter().flat_map(|explained| &explained.graders.0);
     // Of a suite that was edited since, what would be asked now says nothing of what was asked then.
     let judgments = judgments.filter(|(name, grade)| {
-        let key = grades_of[name.as_str()]["key"].as_str();
+        let recorded = grade_of(name);
+        let key = recorded["key"].as_str();
         grade.actions.first().is_some_and(|action| Some(action.key.as_str()) == key)
     });
     let judgments = judgments

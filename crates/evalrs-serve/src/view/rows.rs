@@ -15,6 +15,7 @@ use evalrs_eval::votes::answer_digest;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::record_format::reads_line;
+use evalrs_model::spec::rubric_of;
 use evalrs_store::record::read::PastRun;
 use evalrs_system::System;
 
@@ -151,6 +152,14 @@ impl Line<'_> {
         &self.submissions.get(grader).unwrap_or(&self.submission).0
     }
 
+    /// That of a criterion stands in that of its rubric.
+    fn grade_of(&self, grader: &str) -> Option<&LineGrade<'_>> {
+        self.grades.get(grader).or_else(|| {
+            let (rubric, criterion) = rubric_of(grader)?;
+            self.grades.get(rubric)?.criteria.get(criterion)
+        })
+    }
+
     /// The row, and its model.
     fn row(&self, at: u32, graders: &[LabelledGrader]) -> (IndexedRow, Option<Box<str>>) {
         let mut texts = graders.iter().map(|grader| self.submission_of(&grader.name));
@@ -158,7 +167,7 @@ impl Line<'_> {
         let submission: String = first.chars().take(SHOWN).collect();
         let verdict = |grader: &LabelledGrader| {
             let name = grader.name.as_str();
-            let verdict = match self.grades.get(name) {
+            let verdict = match self.grade_of(name) {
                 Some(grade) => grade.verdict(),
                 None if self.not_applicable.contains_key(name) => NOT_APPLICABLE,
                 None => NOT_GRADED,
@@ -186,6 +195,8 @@ struct LineGrade<'a> {
     pass: Option<bool>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    criteria: BTreeMap<LineText<'a>, LineGrade<'a>>,
 }
 
 impl LineGrade<'_> {

@@ -26,6 +26,12 @@ function slides(history) {
   return (history.slides ?? []).map((slide) => `${slide.grader} has a downward trend: ${decimal(slide.before)} → ${decimal(slide.now)} (p ${slide.p_value < 0.001 ? '< 0.001' : `= ${slide.p_value.toFixed(3)}`})`)
 }
 
+/** The name of a grader in a list below its rubric: that of a criterion alone. */
+function ownName(name, metrics) {
+  const dot = name.lastIndexOf('.')
+  return dot > 0 && name.slice(0, dot) in metrics ? `· ${name.slice(dot + 1)}` : name
+}
+
 /** A line for each grader. Its place is reserved before the history is here. */
 export class SmallTrends {
   constructor(metrics) {
@@ -36,7 +42,7 @@ export class SmallTrends {
     const rows = Object.entries(metrics ?? {}).map(([name, metric]) => {
       const chart = element('td', { class: 'chart' })
       this.charts.set(name, chart)
-      return element('tr', null, element('th', { scope: 'row', class: 'cut' }, foreign(metric.label ?? name, { title: name })), chart,
+      return element('tr', null, element('th', { scope: 'row', class: 'cut' }, foreign(metric.label ?? ownName(name, metrics), { title: name })), chart,
         element('td', { class: 'number figures' }, decimal(metric.mean)), element('td', { class: 'number figures muted' }, percent(metric.pass_rate)),
         isLabelled && element('td', { class: 'number figures' }, percent(metric.agreement)))
     })

@@ -3,9 +3,10 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::paint::grader_name;
 use super::theme::{STRONG, Theme};
 use crate::board::MetricRow;
-use evalrs_base::text::{cut, grouped, percent};
+use evalrs_base::text::{grouped, percent};
 use evalrs_metrics::metric::label_change::AgreementChange;
 use evalrs_metrics::metric::labels::LabelAgreement;
 
@@ -15,7 +16,7 @@ const GRADER: usize = 20;
 /// The agreement of a grader, ever shorter; it is named if there are others. Of a preview only the cases count that are
 /// judged both times, and the line says so.
 pub(super) fn headlines(metric: &MetricRow, is_named: bool, theme: Theme) -> [Line<'static>; 5] {
-    let name = if is_named { cut(&metric.label, GRADER) + " " } else { String::new() };
+    let name = if is_named { grader_name(&metric.label, GRADER) + " " } else { String::new() };
     [0, 1, 2, 3, 4].map(|shorter| headline(metric, &name, shorter, theme))
 }
 

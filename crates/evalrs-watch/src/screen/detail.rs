@@ -7,7 +7,7 @@ use ratatui::widgets::Block;
 
 use super::changed_text::{beginning, difference, harmless};
 use super::list_columns::{DISPUTED, model_and_trial, score_change};
-use super::paint::{Canvas, flowed, panel};
+use super::paint::{Canvas, flowed, grader_name, panel};
 use super::scrolled::{ScrolledPage, ScrolledPane};
 use super::theme::{STRONG, Theme, label};
 use crate::board::{HiddenLabel, IngredientRow, VerdictDetail, VerdictRow};
@@ -77,7 +77,7 @@ impl ScrolledPane<ShownDetail> {
 }
 
 fn titled(row: &VerdictRow, width: u16, place: DetailPlace, theme: Theme) -> Block<'static> {
-    let grader = Line::styled(format!(" {} ", cut(&row.grader, 24)), theme.faint());
+    let grader = Line::styled(format!(" {} ", grader_name(&row.grader, 24)), theme.faint());
     let model = match model_and_trial(row) {
         model if model.is_empty() => model,
         model => format!("{} ", cut(&model, 24)),

@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::list_title::ListContext;
-use super::paint::{TableColumn, span};
+use super::paint::{TableColumn, grader_name, span};
 use super::theme::{Theme, label};
 use crate::board::{HiddenLabel, RowText, VerdictFilter, VerdictRow};
 use crate::list_query::ListOrder;
@@ -121,7 +121,7 @@ impl ColumnWidths {
         if look.overview.metrics.len() > 1 && look.query.grader.is_none() {
             let grader = grader.min(width / 6);
             all.push(TableColumn::text("grader", grader, grader, 5, |listed, width, theme| {
-                Span::styled(cut(&listed.row.grader, width), theme.faint()).into()
+                Span::styled(grader_name(&listed.row.grader, width), theme.faint()).into()
             }));
         }
         all.push(TableColumn::text("submission", MIN_TEXT, TEXT, text_rank, text));

@@ -7,10 +7,10 @@ use ratatui::widgets::{Row, Table};
 
 use super::agreement::{judged_of_all, kappa_within};
 use super::agreement_columns;
-use super::paint::{Canvas, TableColumn, fitted, panel, row, table, titles};
+use super::paint::{Canvas, TableColumn, fitted, grader_name, panel, row, table, titles};
 use super::theme::{STRONG, Theme, curve};
 use crate::board::{AgreementMoves, DeclaredMetricRow, MetricRow, Overview};
-use evalrs_base::text::{columns, cut, grouped, percent, sanitize};
+use evalrs_base::text::{columns, grouped, percent, sanitize};
 use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::{Movement, MovementCounts};
 use evalrs_report::intervals::{percent_interval, value_interval, value_or_dash};
@@ -113,7 +113,7 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
     let judged_width = (total_width * 2 + 1).max(6);
     let mut columns = vec![
         TableColumn::text("", GRADER.0, widest, 0, |metric: &MetricRow, width, _| {
-            Span::styled(cut(&metric.label, width), STRONG).into()
+            Span::styled(grader_name(&metric.label, width), STRONG).into()
         }),
         TableColumn::number("mean", mean, 1, |metric, _, _| {
             Span::styled(value_or_dash(metric.mean), STRONG).into()
@@ -190,7 +190,7 @@ fn draw_confusion(canvas: &mut Canvas<'_>, area: Rect, metric: &MetricRow) {
         };
         cell(grouped(n as u64), style)
     };
-    let name = cut(&metric.label, 10);
+    let name = grader_name(&metric.label, 10);
     let says = |word: &str| Line::styled(format!("  {name} {word}"), theme.faint());
     let title = |text: &str| cell(format!(" {text}"), theme.faint());
     let rows = [

@@ -208,6 +208,14 @@ impl<R> TableColumn<R> {
     }
 }
 
+/// The name of a grader in `width` columns: that of a criterion which does not fit without its rubric, which the others share.
+pub(super) fn grader_name(name: &str, width: usize) -> String {
+    match name.rsplit_once('.') {
+        Some((_, criterion)) if columns(name) > width => cut(&format!("….{criterion}"), width),
+        _ => cut(name, width),
+    }
+}
+
 /// The columns for which there is room between the mark of the selection and the column of the scroll bar, the last ones
 /// to be left out first; what is left is given to those that can use it.
 pub(super) fn fitted<R>(all: Vec<TableColumn<R>>, width: u16) -> Vec<TableColumn<R>> {
