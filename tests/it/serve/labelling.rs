@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Server, shop};
+use crate::judge::{Answer, Judge};
+use crate::space::Space;
 
 /// The labels of the file without their times.
 fn file(server: &Server) -> Vec<String> {
@@ -105,4 +107,31 @@ fn two_pages_at_once_lose_no_label() {
         }
     });
     assert_eq!(file(&server).len(), 12);
+}
+
+#[test]
+fn a_criterion_is_shown_and_labelled_by_itself() {
+    let suite = "name: shop\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    model: m\n    criteria: {polite: Is it polite?, short: {question: Is it short?, expect: no}}\n";
+    let row = r#"{"id": "a", "input": "Q", "output": "It is so."}"#;
+    let space = Space::new(&[("suite.yaml", suite), ("d.jsonl", row)]);
+    let judge = Judge::new(|_, _| Answer::text(r#"{"reason": "so it is", "verdict": "yes"}"#));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--quiet"]).code(), 0);
+    let server = Server::new(space, &["suite.yaml"]);
+    let row = server.get("/api/runs/latest/samples").data()["samples"][0]["grades"].clone();
+    let shown = |name: &str| (row[name]["score"].clone(), row[name]["state"].clone());
+    assert_eq!(shown("q"), (json!(0.5), json!("failed")));
+    assert_eq!(shown("q.polite"), (json!(1.0), json!("passed")));
+    assert_eq!(shown("q.short"), (json!(0.0), json!("failed")));
+    let case = server.get("/api/runs/latest/samples/a").data();
+    assert_eq!(case["grades"]["q.short"]["rationale"], "so it is", "{case}");
+    assert_eq!(case["grades"]["q"]["rationale"], "short: so it is");
+    let body = json!({"grader": "q.short", "label": true});
+    let label = server.put("/api/suites/shop/labels/a", &body).data();
+    assert_eq!(label["agreement"]["q.short"]["false_fail"], 1, "{label}");
+    // Who labels the whole answer says nothing of one criterion.
+    let label = server.put("/api/suites/shop/labels/a", &json!({"label": false})).data();
+    assert_eq!(label["agreement"]["q"]["n"], 1, "{label}");
+    assert!(label["agreement"].get("q.polite").is_none(), "{label}");
+    let kinds = server.get("/api/suites/shop").data()["graders"].clone();
+    assert!(kinds.as_array().unwrap().iter().all(|grader| grader["kind"] == "rubric"), "{kinds}");
 }
