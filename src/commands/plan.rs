@@ -14,14 +14,17 @@ use evalrs_eval::evaluate::Purpose;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
 use evalrs_graph::results::{self, sample_id};
 use evalrs_metrics::reason::Reason;
+use evalrs_model::key::KeyMap;
 use evalrs_model::outcome::{ActionTally, Usage};
-use evalrs_model::spec::GraderSpec;
+use evalrs_model::spec::{Batching, CriteriaSpec, GraderKind, GraderSpec, RewardSpec};
 use evalrs_report::plan as report;
 use evalrs_report::plan::{
-    FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
+    BatchingLine, FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
 };
+use evalrs_store::OutcomeStore;
 use evalrs_store::record;
 use evalrs_store::record::history::History;
+use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -129,7 +132,89 @@ fn plan_one(
         secrets: secrets(session),
     };
     let labels = label_counts(session);
-    Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
+    let plan = Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) };
+    let batching = if plan.totals.to_ask == 0 {
+        OrderedMap::default()
+    } else {
+        let used = &preview.used;
+        let all = PlannedBatching { surroundings, settings, store: store.as_ref(), used };
+        all.of_each_rubric(session, console.system)
+    };
+    Ok((Plan { batching, ..plan }, basis))
+}
+
+/// What is planned again with another batching.
+struct PlannedBatching<'a> {
+    surroundings: &'a SuiteContext,
+    settings: &'a Settings,
+    store: &'a dyn OutcomeStore,
+    /// What stored judgments used: a second look at them does not read it again.
+    used: &'a KeyMap<Usage>,
+}
+
+impl PlannedBatching<'_> {
+    /// The ways to put the criteria of each rubric into requests, that of the suite first.
+    fn of_each_rubric(
+        &self,
+        session: &mut Session,
+        system: &dyn System,
+    ) -> OrderedMap<Vec<BatchingLine>> {
+        let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+        let rubrics: Vec<(String, CriteriaSpec)> = graders
+            .filter_map(|grader| match &grader.kind {
+                GraderKind::Reward(RewardSpec::Criteria(spec)) if spec.criteria.len() > 1 => {
+                    Some((grader.name.clone(), spec.as_ref().clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut ways: BTreeSet<Batching> = rubrics.iter().map(|(_, spec)| spec.batching).collect();
+        if !rubrics.is_empty() {
+            ways.extend([Batching::EACH, Batching::Together]);
+        }
+        let mut lines: BTreeMap<&str, Vec<BatchingLine>> = BTreeMap::new();
+        for way in ways {
+            session.set_batching(Some(way));
+            let mut preview = preview(session, self.store, system, self.settings);
+            preview.used.extend(self.used.iter().map(|(key, used)| (*key, *used)));
+            let forecast = forecast(session, &preview, &self.surroundings.prices());
+            for (name, spec) in &rubrics {
+                let names: Vec<String> = spec.graders(name).collect();
+                let line = batching_line(way, &names, &preview, &forecast);
+                let place =
+                    if way == spec.batching { 0 } else { lines.get(&**name).map_or(0, Vec::len) };
+                lines.entry(name).or_default().insert(place, line);
+            }
+        }
+        session.set_batching(None);
+        let of_rubric = |(name, _): &(String, CriteriaSpec)| {
+            lines.get(&**name).map(|lines| (name.clone(), lines.clone()))
+        };
+        OrderedMap(rubrics.iter().filter_map(of_rubric).collect())
+    }
+}
+
+/// What the graders with these names would call.
+fn batching_line(
+    batching: Batching,
+    names: &[String],
+    preview: &Preview,
+    forecast: &Forecast,
+) -> BatchingLine {
+    let mut line = BatchingLine {
+        batching: batching.to_string(),
+        to_ask: 0,
+        tokens: TokenEstimate::default(),
+        cost: Some(Cost::ZERO),
+    };
+    let bills = preview.tallies.iter().zip(&forecast.graders);
+    for ((_, tally), bill) in bills.filter(|((name, _), _)| names.contains(name)) {
+        line.to_ask += tally.total - tally.cached;
+        line.tokens.input += bill.input;
+        line.tokens.output += bill.output;
+        line.cost = line.cost.zip(bill.cost).map(|(sum, cost)| sum + cost);
+    }
+    line
 }
 
 /// The samples of the missing calls.
@@ -200,7 +285,7 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
     }
     let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
     let graders = OrderedMap(graders);
-    Plan { suite, target, graders, totals: all.line(), labels: OrderedMap::default() }
+    Plan { suite, target, graders, totals: all.line(), ..Plan::default() }
 }
 
 /// What the target would be run for. What a conversation costs is the mean of those that are stored.

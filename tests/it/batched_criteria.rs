@@ -281,3 +281,35 @@ fn a_reply_that_lacks_something_is_no_verdict() {
         }
     }
 }
+
+#[test]
+fn a_plan_says_what_each_way_costs() {
+    let judge = Judge::new(|_, asked| right(asked));
+    let space = space();
+    space.write("evalrs.toml", "[prices.judge-1]\ninput = 1.0\noutput = 2.0\n");
+    let ways = |space: &Space| {
+        let plan = space.run(&["plan", "suite.yaml", "--json"]);
+        let plan: Value = serde_json::from_str(&plan.stdout()).unwrap();
+        let ways = plan["batching"]["quality"].as_array().cloned().unwrap_or_default();
+        ways.iter().map(|way| (way["batching"].clone(), way["to_ask"].clone())).collect::<Vec<_>>()
+    };
+    let calls = |name: &str, calls: usize| (json!(name), json!(calls));
+    let each = SAMPLES * 5 + REFUNDS;
+    assert_eq!(ways(&space), [calls("together", SAMPLES), calls("each", each)]);
+    let shown = space.run(&["plan", "suite.yaml"]).stdout();
+    assert!(shown.contains("batching of quality: `together` 12 calls, "), "{shown}");
+    space.write("suite.yaml", SUITE.replace("batching: together", "batching: 4"));
+    let all = [calls("4", SAMPLES * 2), calls("each", each), calls("together", SAMPLES)];
+    assert_eq!(ways(&space), all);
+    // What a plan looks at decides nothing of a run, and where nothing is to be called there is nothing to choose.
+    let ran = run(&space, &judge, &[]);
+    assert!([0, 1].contains(&ran.code()), "{}", ran.shown());
+    assert_eq!(judge.count(), SAMPLES * 2);
+    assert_eq!(ways(&space), []);
+    space.write(
+        "suite.yaml",
+        SUITE.replace("batching: together", "batching: 4").replace("polite?", "kind?"),
+    );
+    let all = [calls("4", SAMPLES), calls("each", each), calls("together", SAMPLES)];
+    assert_eq!(ways(&space), all);
+}

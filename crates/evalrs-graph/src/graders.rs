@@ -3,6 +3,7 @@
 //! Each is a query because equality there is where re-work stops: a suite edit that leaves a grader equal leaves its
 //! plans alone.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Db;
@@ -21,8 +22,8 @@ use evalrs_eval::program::ProgramIdentity;
 use evalrs_metrics::gate;
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::{
-    ExtractorSpec, Gate, GraderKind, GraderSpec, ProgramSpec, RewardSpec, RubricSpec, Suite,
-    TargetSpec,
+    ExtractorSpec, Gate, GraderKind, GraderSpec, ProgramSpec, RewardSpec, RubricSpec, TargetSpec,
+    with_batching,
 };
 use evalrs_suite::{
     Files, Registry, RowRubric, SuiteReading, read_suite, registry, row_rubric as read_row_rubric,
@@ -122,14 +123,19 @@ pub fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
 #[salsa::tracked]
 pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
     let Some(suite) = &suite(db, root).suite else { return RowNeeds::default() };
-    RowNeeds::of(left_graders(suite, root.overrides(db)))
+    RowNeeds::of(left_graders(&suite.graders, root.overrides(db)))
 }
 
 /// The graders in the order of the suite, those that the command line leaves.
 #[salsa::tracked]
 pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
     let Some(suite) = &suite(db, root).suite else { return Vec::new() };
-    let graders = left_graders(suite, root.overrides(db)).map(|grader| {
+    let overrides = root.overrides(db);
+    let all: Cow<'_, [GraderSpec]> = match overrides.batching {
+        None => Cow::Borrowed(&suite.graders),
+        Some(batching) => Cow::Owned(with_batching(&suite.graders, batching)),
+    };
+    let graders = left_graders(&all, overrides).map(|grader| {
         Grader::new(
             db,
             root,
@@ -148,11 +154,11 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
 
 /// The graders of a suite that the command line leaves: none named leaves all.
 fn left_graders<'a>(
-    suite: &'a Suite,
+    all: &'a [GraderSpec],
     overrides: &Overrides,
 ) -> impl Iterator<Item = &'a GraderSpec> {
-    let only = with_graded(suite, &overrides.graders);
-    suite.graders.iter().filter(move |grader| only.is_empty() || only.contains(&grader.name))
+    let only = with_graded(all, &overrides.graders);
+    all.iter().filter(move |grader| only.is_empty() || only.contains(&grader.name))
 }
 
 /// The gate of the suite; none if the command line leaves out a grader that it needs.
@@ -293,12 +299,12 @@ fn judge_method(db: &dyn Db, rubric: &RubricSpec, base_url: BaseUrls<'_>) -> Met
 }
 
 /// The graders that are meant by those that the command line names: a reward brings those that it is made of.
-fn with_graded(suite: &Suite, only: &[String]) -> Vec<String> {
+fn with_graded(all: &[GraderSpec], only: &[String]) -> Vec<String> {
     let mut names = only.to_vec();
     let mut at = 0;
     while let Some(name) = names.get(at) {
         at += 1;
-        match suite.graders.iter().find(|grader| grader.name == *name).map(|grader| &grader.kind) {
+        match all.iter().find(|grader| grader.name == *name).map(|grader| &grader.kind) {
             Some(GraderKind::Reward(RewardSpec::Expression(made))) => {
                 names.extend(made.names.iter().cloned());
             }

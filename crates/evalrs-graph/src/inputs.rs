@@ -14,7 +14,7 @@ use evalrs_base::file_text::FileText;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::program::{ProgramFingerprint, Uncallable};
-use evalrs_model::spec::{ProgramSpec, SandboxKind};
+use evalrs_model::spec::{Batching, ProgramSpec, SandboxKind};
 
 /// How long inputs last that no outcome changes.
 pub(super) const LASTING: Durability = Durability::MEDIUM;
@@ -131,6 +131,8 @@ pub struct Overrides {
     pub cached: Option<String>,
     /// `--labels`: a file of labels to compare verdicts with.
     pub labels: Option<String>,
+    /// How many criteria one request has, instead of what the suite says: only a plan asks.
+    pub batching: Option<Batching>,
     /// The sandbox of programs for which the suite says none, by `evalrs.toml`.
     pub sandbox: SandboxKind,
 }

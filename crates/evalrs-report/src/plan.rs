@@ -29,6 +29,22 @@ pub struct Plan {
     /// Grader → the labels that its verdicts will be compared with; only graders that have some.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub labels: OrderedMap<LabelCount>,
+    /// Rubric → the ways to put its criteria into requests, the suite's first; only where calls are to be made.
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    pub batching: OrderedMap<Vec<BatchingLine>>,
+}
+
+/// What a rubric in criteria would call with this batching.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BatchingLine {
+    /// `each`, `together` or a number.
+    pub batching: String,
+    /// The calls to make, stored ones not counted.
+    pub to_ask: u64,
+    /// What they would use, estimated.
+    pub tokens: TokenEstimate,
+    /// What they would cost in US dollars, estimated; null where the price of the model is not known.
+    pub cost: Option<Cost>,
 }
 
 /// What a grader would ask.
@@ -145,7 +161,7 @@ pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
     });
     let hints = unpriced.into_iter().chain(replayed(&plan.totals));
     let hints = hints.chain(basis.elsewhere.iter().map(stored_elsewhere)).chain(unkeyed(basis));
-    let hints = hints.chain(conversations(plan, basis)).chain(labels(plan));
+    let hints = hints.chain(conversations(plan, basis)).chain(labels(plan)).chain(batching(plan));
     let notes = notes(&plan.totals, basis);
     page.add(Block::lines(hints.chain(notes.iter().map(|note| faint(note)))));
     page
@@ -225,6 +241,20 @@ fn because(line: &PlanLine) -> Text {
 /// The texts as code, between commas.
 fn named(texts: &[String]) -> Text {
     Text::joined(texts.iter().map(|text| command(text)), ", ")
+}
+
+/// What each way to put criteria into requests would cost, for each rubric.
+fn batching(plan: &Plan) -> Vec<Text> {
+    let way = |line: &BatchingLine| {
+        let cost = line.cost.map_or_else(String::new, |cost| format!(", about {cost}"));
+        let [calls, tokens] = [grouped_count(line.to_ask, "call"), about(line.tokens.input)];
+        format!("`{}` {calls}, {tokens} tokens in{cost}", line.batching)
+    };
+    let rubrics = plan.batching.0.iter().map(|(rubric, ways)| {
+        let ways: Vec<String> = ways.iter().map(way).collect();
+        text!["batching of ", quoted(rubric), ": ", ways.join("; ")]
+    });
+    rubrics.collect()
 }
 
 /// What the target would be run for, and what its key covers where nobody says.
@@ -358,6 +388,7 @@ mod tests {
             graders: OrderedMap(graders),
             totals,
             labels: OrderedMap::default(),
+            batching: OrderedMap::default(),
         }
     }
 

@@ -33,6 +33,7 @@ pub fn overrides(select: &SelectArgs) -> Overrides {
         cached: select.cached.clone(),
         labels: None,
         sandbox: SandboxKind::None,
+        batching: None,
     }
 }
 

@@ -64,6 +64,7 @@ fn settled_plan(settled: &Settlement, session: &Session) -> Plan {
         graders: OrderedMap(graders.collect()),
         totals: cached(settled.tallies.iter().map(|(_, tally)| tally.total).sum()),
         labels: label_counts(session),
+        ..Plan::default()
     }
 }
 

@@ -206,7 +206,7 @@ impl Pricing<'_> {
             }
             None => {
                 self.is_assumed = true;
-                DEFAULT_OUTPUT as f64
+                (DEFAULT_OUTPUT * answers(session, judge)) as f64
             }
         };
         let sent = (prompts.tokens() + prompts.prompts() * more) as f64;
@@ -266,6 +266,13 @@ fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let judge = JudgeRef { grader: cell.grader, judge: judge.ballot(ballot.ballot).judge };
     Some((judge, prompt_of(session, cell, grader, ballot)?))
+}
+
+/// How many answers a reply has at most.
+fn answers(session: &Session, asked: JudgeRef) -> u64 {
+    let criterion = rubric(session, asked).and_then(|rubric| rubric.criterion.as_ref());
+    let batch = criterion.and_then(|criterion| criterion.batch.as_ref());
+    batch.map_or(1, |batch| batch.criteria.len() as u64)
 }
 
 /// Whether a model embeds texts, and writes none.

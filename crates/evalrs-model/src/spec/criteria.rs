@@ -3,6 +3,9 @@
 //! Each criterion is a grader of its own, `rubric.criterion`, with an action of its own. So nothing that is here is in a key:
 //! names, weights and the combination only decide what is made of verdicts.
 
+use std::sync::Arc;
+
+use super::criterion::{BatchedCriterion, CriteriaBatch, CriterionQuestion};
 use crate::expression::{Expression, RowCondition};
 
 /// What the criteria of a rubric say together.
@@ -13,11 +16,53 @@ pub struct CriteriaSpec {
     /// In the order of the suite, at least one.
     pub criteria: Vec<CriterionSpec>,
     pub combine: CombinedCriteria,
-    /// How many of them are judged in one request, at least 1; none is all.
-    pub in_one_request: Option<usize>,
+    pub batching: Batching,
+}
+
+/// How many criteria one request has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Batching {
+    /// At most this many, at least 1.
+    AtMost(usize),
+    /// All that are for the row.
+    Together,
+}
+
+impl Batching {
+    /// One criterion a request.
+    pub const EACH: Self = Self::AtMost(1);
+}
+
+impl std::fmt::Display for Batching {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::EACH => f.write_str("each"),
+            Self::AtMost(most) => write!(f, "{most}"),
+            Self::Together => f.write_str("together"),
+        }
+    }
 }
 
 impl CriteriaSpec {
+    /// Criterion by criterion the ones that it shares requests with, where `questions` are those of all.
+    pub fn batches(&self, questions: &[CriterionQuestion]) -> Vec<Option<Arc<CriteriaBatch>>> {
+        let most = match self.batching {
+            Batching::EACH => return vec![None; questions.len()],
+            Batching::AtMost(most) => most.max(1),
+            Batching::Together => questions.len().max(1),
+        };
+        let conditions = self.criteria.iter().map(|criterion| criterion.only.clone());
+        let criteria = questions.iter().cloned().zip(conditions);
+        let criteria: Vec<BatchedCriterion> =
+            criteria.map(|(question, only)| BatchedCriterion { question, only }).collect();
+        let of_some = |some: &[BatchedCriterion]| {
+            let preamble = self.preamble.trim_end().to_owned();
+            let batch = Arc::new(CriteriaBatch { preamble, criteria: some.to_vec() });
+            vec![Some(batch); some.len()]
+        };
+        criteria.chunks(most).flat_map(of_some).collect()
+    }
+
     /// The names of the graders that they are, in the rubric `rubric`.
     pub fn graders(&self, rubric: &str) -> impl Iterator<Item = String> {
         self.criteria.iter().map(move |criterion| grader_of(rubric, &criterion.name))

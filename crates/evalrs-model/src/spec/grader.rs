@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CompareTo, CriteriaSpec, ProgramSpec, RubricSpec};
+use super::{CompareTo, CriteriaSpec, JudgedCriterion, ProgramSpec, RubricSpec};
 use crate::expression::{Expression, RowCondition};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,11 @@ impl GraderSpec {
             CompareTo::Run(path) => Some(path),
             CompareTo::Field(_) => None,
         }
+    }
+
+    /// How it is judged, if it is a criterion.
+    pub fn criterion(&self) -> Option<&JudgedCriterion> {
+        self.rubric()?.criterion.as_deref()
     }
 
     /// The programs that it or its extractor rests on: the extractor's first, then its own or its judges'.

@@ -3,6 +3,7 @@
 //! The bottom of the pipeline's vocabulary: graders, judges, programs and gates are made from these types, and know
 //! nothing of YAML. `evalrs_suite` reads a file into them.
 
+pub mod batching;
 pub mod criteria;
 pub mod criterion;
 pub mod dataset;
@@ -18,7 +19,8 @@ pub mod scale;
 pub mod series;
 pub mod target;
 
-pub use criteria::{CombinedCriteria, CriteriaSpec, CriterionSpec, grader_of, rubric_of};
+pub use batching::with_batching;
+pub use criteria::{Batching, CombinedCriteria, CriteriaSpec, CriterionSpec, grader_of, rubric_of};
 pub use criterion::{
     BatchedCriterion, CriteriaBatch, CriterionQuestion, JudgedCriterion, Unsure, YesNo,
 };

@@ -28,9 +28,9 @@ use crate::written::{extend, without_empty};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::expression::{Expression, RowCondition};
 use evalrs_model::spec::{
-    BatchedCriterion, CombinedCriteria, CriteriaBatch, CriteriaSpec, CriterionQuestion,
-    CriterionSpec, ExtractorSpec, GraderKind, GraderSpec, JudgedCriterion, Lint, RewardSpec,
-    RubricSpec, Scale, Unsure, YesNo, grader_of,
+    Batching, CombinedCriteria, CriteriaBatch, CriteriaSpec, CriterionQuestion, CriterionSpec,
+    ExtractorSpec, GraderKind, GraderSpec, JudgedCriterion, Lint, RewardSpec, RubricSpec, Scale,
+    Unsure, YesNo, grader_of,
 };
 
 /// A rubric grader whose rubric is a list of criteria.
@@ -163,7 +163,7 @@ pub(crate) fn add(
     }
     let names: Vec<&str> = read.iter().map(|one| one.spec.name.as_str()).collect();
     let combine = combine(fields.take("combine"), &names);
-    let in_one_request = batching(fields.take("batching"));
+    let batching = batching(fields.take("batching"));
     graders.names.extend(names.iter().map(|criterion| grader_of(name, criterion)));
     fields.finish();
     let (Some(whole), Some(combine)) = (whole, combine) else { return };
@@ -174,9 +174,10 @@ pub(crate) fn add(
         preamble: preamble.and_then(Field::text).unwrap_or_default(),
         criteria: read.iter().map(|one| one.spec.clone()).collect(),
         combine,
-        in_one_request,
+        batching,
     };
-    let batches = batches(&spec, &read);
+    let questions: Vec<CriterionQuestion> = read.iter().map(ReadCriterion::question).collect();
+    let batches = spec.batches(&questions);
     let of_criteria = read.into_iter().zip(batches);
     let of_criteria: Vec<GraderSpec> =
         of_criteria.map(|(one, batch)| one.grader(name, batch, &whole, &shared)).collect();
@@ -374,34 +375,19 @@ fn combine(field: Option<Field<'_>>, names: &[&str]) -> Option<CombinedCriteria>
     }
 }
 
-/// How many criteria one request has; none is all.
-fn batching(field: Option<Field<'_>>) -> Option<usize> {
-    let Some(field) = field else { return Some(1) };
+/// How many criteria one request has.
+fn batching(field: Option<Field<'_>>) -> Batching {
+    let Some(field) = field else { return Batching::EACH };
     match &field.value.value {
-        Yaml::Str(text) if text == "each" => Some(1),
-        Yaml::Str(text) if text == "together" => None,
-        Yaml::Int(_) => Some(field.whole(MOST_IN_ONE_REQUEST).unwrap_or(1)),
-        _ => field.wrong_type("`each`, `together` or a number", "for example `batching: together`"),
+        Yaml::Str(text) if text == "each" => Batching::EACH,
+        Yaml::Str(text) if text == "together" => Batching::Together,
+        Yaml::Int(_) => field.whole(MOST_IN_ONE_REQUEST).map_or(Batching::EACH, Batching::AtMost),
+        _ => {
+            let hint = "for example `batching: together`";
+            let wrong = field.wrong_type("`each`, `together` or a number", hint);
+            wrong.unwrap_or(Batching::EACH)
+        }
     }
-}
-
-/// Criterion by criterion the ones that it shares requests with.
-fn batches(spec: &CriteriaSpec, all: &[ReadCriterion]) -> Vec<Option<Arc<CriteriaBatch>>> {
-    let most = spec.in_one_request.unwrap_or(all.len());
-    if most == 1 {
-        return vec![None; all.len()];
-    }
-    let of_some = |some: &[ReadCriterion]| {
-        let criteria = some
-            .iter()
-            .map(|one| BatchedCriterion { question: one.question(), only: one.spec.only.clone() });
-        let batch = CriteriaBatch {
-            preamble: spec.preamble.trim_end().to_owned(),
-            criteria: criteria.collect(),
-        };
-        vec![Some(Arc::new(batch)); some.len()]
-    };
-    all.chunks(most).flat_map(of_some).collect()
 }
 
 impl ReadCriterion {
@@ -463,10 +449,9 @@ pub(crate) fn written(spec: &CriteriaSpec, graders: &[&GraderSpec], rubric: Valu
         .map(|(spec, grader)| (spec.name.clone(), written_criterion(spec, grader)))
         .collect();
     let preamble = Some(&spec.preamble).filter(|text| !text.is_empty());
-    let batching = match spec.in_one_request {
-        None => json!("together"),
-        Some(1) => json!("each"),
-        Some(most) => json!(most),
+    let batching = match spec.batching {
+        Batching::AtMost(most) if most > 1 => json!(most),
+        batching => json!(batching.to_string()),
     };
     let own = json!({"preamble": preamble, "criteria": criteria, "batching": batching, "combine": combine, "votes": votes});
     extend(&mut written, without_empty(own));
