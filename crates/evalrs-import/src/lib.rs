@@ -113,7 +113,7 @@ pub const IMPORTERS: &[Importer] = &[
     },
     Importer {
         kind: "rewardkit",
-        reads: "a judge of Harbor's Reward Kit (`judge.toml`), or a folder of them",
+        reads: "judges of Harbor's Reward Kit: `judge.toml`, or a folder of them",
         recognizes: rewardkit::recognizes,
         import: rewardkit::import,
     },
