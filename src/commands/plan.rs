@@ -16,7 +16,7 @@ use evalrs_graph::results::{self, sample_id};
 use evalrs_metrics::reason::Reason;
 use evalrs_model::key::KeyMap;
 use evalrs_model::outcome::{ActionTally, Usage};
-use evalrs_model::spec::{Batching, CriteriaSpec, GraderKind, GraderSpec, RewardSpec};
+use evalrs_model::spec::{CriteriaPerRequest, CriteriaSpec, GraderKind, GraderSpec, RewardSpec};
 use evalrs_report::plan as report;
 use evalrs_report::plan::{
     BatchingLine, FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
@@ -137,14 +137,14 @@ fn plan_one(
         OrderedMap::default()
     } else {
         let used = &preview.used;
-        let all = PlannedBatching { surroundings, settings, store: store.as_ref(), used };
+        let all = BatchingPlanner { surroundings, settings, store: store.as_ref(), used };
         all.of_each_rubric(session, console.system)
     };
     Ok((Plan { batching, ..plan }, basis))
 }
 
 /// What is planned again with another batching.
-struct PlannedBatching<'a> {
+struct BatchingPlanner<'a> {
     surroundings: &'a SuiteContext,
     settings: &'a Settings,
     store: &'a dyn OutcomeStore,
@@ -152,7 +152,7 @@ struct PlannedBatching<'a> {
     used: &'a KeyMap<Usage>,
 }
 
-impl PlannedBatching<'_> {
+impl BatchingPlanner<'_> {
     /// The ways to put the criteria of each rubric into requests, that of the suite first.
     fn of_each_rubric(
         &self,
@@ -168,9 +168,10 @@ impl PlannedBatching<'_> {
                 _ => None,
             })
             .collect();
-        let mut ways: BTreeSet<Batching> = rubrics.iter().map(|(_, spec)| spec.batching).collect();
+        let mut ways: BTreeSet<CriteriaPerRequest> =
+            rubrics.iter().map(|(_, spec)| spec.batching).collect();
         if !rubrics.is_empty() {
-            ways.extend([Batching::EACH, Batching::Together]);
+            ways.extend([CriteriaPerRequest::EACH, CriteriaPerRequest::Together]);
         }
         let mut lines: BTreeMap<&str, Vec<BatchingLine>> = BTreeMap::new();
         for way in ways {
@@ -196,7 +197,7 @@ impl PlannedBatching<'_> {
 
 /// What the graders with these names would call.
 fn batching_line(
-    batching: Batching,
+    batching: CriteriaPerRequest,
     names: &[String],
     preview: &Preview,
     forecast: &Forecast,

@@ -14,7 +14,7 @@ use evalrs_base::file_text::FileText;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::program::{ProgramFingerprint, Uncallable};
-use evalrs_model::spec::{Batching, ProgramSpec, SandboxKind};
+use evalrs_model::spec::{CriteriaPerRequest, ProgramSpec, SandboxKind};
 
 /// How long inputs last that no outcome changes.
 pub(super) const LASTING: Durability = Durability::MEDIUM;
@@ -132,7 +132,7 @@ pub struct Overrides {
     /// `--labels`: a file of labels to compare verdicts with.
     pub labels: Option<String>,
     /// How many criteria one request has, instead of what the suite says: only a plan asks.
-    pub batching: Option<Batching>,
+    pub batching: Option<CriteriaPerRequest>,
     /// The sandbox of programs for which the suite says none, by `evalrs.toml`.
     pub sandbox: SandboxKind,
 }

@@ -175,7 +175,7 @@ mod tests {
     use super::combined;
     use crate::grade::Grade;
     use evalrs_model::expression::Expression;
-    use evalrs_model::spec::{Batching, CombinedCriteria, CriteriaSpec, CriterionSpec};
+    use evalrs_model::spec::{CombinedCriteria, CriteriaPerRequest, CriteriaSpec, CriterionSpec};
     use proptest::prelude::{Strategy, any, prop};
     use proptest::{prop_assert_eq, proptest};
 
@@ -192,7 +192,12 @@ mod tests {
     }
 
     fn spec(criteria: Vec<CriterionSpec>, combine: CombinedCriteria) -> CriteriaSpec {
-        CriteriaSpec { preamble: String::new(), criteria, combine, batching: Batching::EACH }
+        CriteriaSpec {
+            preamble: String::new(),
+            criteria,
+            combine,
+            batching: CriteriaPerRequest::EACH,
+        }
     }
 
     /// A grade in short: a score, `x` for an error, `-` where it does not apply, `?` where it is not there yet.

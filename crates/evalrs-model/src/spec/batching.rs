@@ -1,11 +1,11 @@
 //! Graders with another batching than their suite has: so a plan can say what each way would cost.
 
-use super::criteria::{Batching, CriteriaSpec};
+use super::criteria::{CriteriaPerRequest, CriteriaSpec};
 use super::criterion::CriterionQuestion;
 use super::grader::{GraderKind, GraderSpec, RewardSpec};
 
 /// The graders of a suite, as they are where all rubrics in criteria have another batching.
-pub fn with_batching(graders: &[GraderSpec], batching: Batching) -> Vec<GraderSpec> {
+pub fn with_batching(graders: &[GraderSpec], batching: CriteriaPerRequest) -> Vec<GraderSpec> {
     let mut changed = graders.to_vec();
     for rubric in graders {
         let GraderKind::Reward(RewardSpec::Criteria(spec)) = &rubric.kind else { continue };

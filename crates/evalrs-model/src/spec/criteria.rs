@@ -16,24 +16,24 @@ pub struct CriteriaSpec {
     /// In the order of the suite, at least one.
     pub criteria: Vec<CriterionSpec>,
     pub combine: CombinedCriteria,
-    pub batching: Batching,
+    pub batching: CriteriaPerRequest,
 }
 
 /// How many criteria one request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Batching {
+pub enum CriteriaPerRequest {
     /// At most this many, at least 1.
     AtMost(usize),
     /// All that are for the row.
     Together,
 }
 
-impl Batching {
+impl CriteriaPerRequest {
     /// One criterion a request.
     pub const EACH: Self = Self::AtMost(1);
 }
 
-impl std::fmt::Display for Batching {
+impl std::fmt::Display for CriteriaPerRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
             Self::EACH => f.write_str("each"),
@@ -47,9 +47,9 @@ impl CriteriaSpec {
     /// Criterion by criterion the ones that it shares requests with, where `questions` are those of all.
     pub fn batches(&self, questions: &[CriterionQuestion]) -> Vec<Option<Arc<CriteriaBatch>>> {
         let most = match self.batching {
-            Batching::EACH => return vec![None; questions.len()],
-            Batching::AtMost(most) => most.max(1),
-            Batching::Together => questions.len().max(1),
+            CriteriaPerRequest::EACH => return vec![None; questions.len()],
+            CriteriaPerRequest::AtMost(most) => most.max(1),
+            CriteriaPerRequest::Together => questions.len().max(1),
         };
         let conditions = self.criteria.iter().map(|criterion| criterion.only.clone());
         let criteria = questions.iter().cloned().zip(conditions);

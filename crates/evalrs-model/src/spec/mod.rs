@@ -20,7 +20,9 @@ pub mod series;
 pub mod target;
 
 pub use batching::with_batching;
-pub use criteria::{Batching, CombinedCriteria, CriteriaSpec, CriterionSpec, grader_of, rubric_of};
+pub use criteria::{
+    CombinedCriteria, CriteriaPerRequest, CriteriaSpec, CriterionSpec, grader_of, rubric_of,
+};
 pub use criterion::{
     BatchedCriterion, CriteriaBatch, CriterionQuestion, JudgedCriterion, Unsure, YesNo,
 };

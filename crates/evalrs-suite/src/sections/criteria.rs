@@ -28,9 +28,9 @@ use crate::written::{extend, without_empty};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::expression::{Expression, RowCondition};
 use evalrs_model::spec::{
-    Batching, CombinedCriteria, CriteriaBatch, CriteriaSpec, CriterionQuestion, CriterionSpec,
-    ExtractorSpec, GraderKind, GraderSpec, JudgedCriterion, Lint, RewardSpec, RubricSpec, Scale,
-    Unsure, YesNo, grader_of,
+    CombinedCriteria, CriteriaBatch, CriteriaPerRequest, CriteriaSpec, CriterionQuestion,
+    CriterionSpec, ExtractorSpec, GraderKind, GraderSpec, JudgedCriterion, Lint, RewardSpec,
+    RubricSpec, Scale, Unsure, YesNo, grader_of,
 };
 
 /// A rubric grader whose rubric is a list of criteria.
@@ -376,16 +376,18 @@ fn combine(field: Option<Field<'_>>, names: &[&str]) -> Option<CombinedCriteria>
 }
 
 /// How many criteria one request has.
-fn batching(field: Option<Field<'_>>) -> Batching {
-    let Some(field) = field else { return Batching::EACH };
+fn batching(field: Option<Field<'_>>) -> CriteriaPerRequest {
+    let Some(field) = field else { return CriteriaPerRequest::EACH };
     match &field.value.value {
-        Yaml::Str(text) if text == "each" => Batching::EACH,
-        Yaml::Str(text) if text == "together" => Batching::Together,
-        Yaml::Int(_) => field.whole(MOST_IN_ONE_REQUEST).map_or(Batching::EACH, Batching::AtMost),
+        Yaml::Str(text) if text == "each" => CriteriaPerRequest::EACH,
+        Yaml::Str(text) if text == "together" => CriteriaPerRequest::Together,
+        Yaml::Int(_) => field
+            .whole(MOST_IN_ONE_REQUEST)
+            .map_or(CriteriaPerRequest::EACH, CriteriaPerRequest::AtMost),
         _ => {
             let hint = "for example `batching: together`";
             let wrong = field.wrong_type("`each`, `together` or a number", hint);
-            wrong.unwrap_or(Batching::EACH)
+            wrong.unwrap_or(CriteriaPerRequest::EACH)
         }
     }
 }
@@ -450,7 +452,7 @@ pub(crate) fn written(spec: &CriteriaSpec, graders: &[&GraderSpec], rubric: Valu
         .collect();
     let preamble = Some(&spec.preamble).filter(|text| !text.is_empty());
     let batching = match spec.batching {
-        Batching::AtMost(most) if most > 1 => json!(most),
+        CriteriaPerRequest::AtMost(most) if most > 1 => json!(most),
         batching => json!(batching.to_string()),
     };
     let own = json!({"preamble": preamble, "criteria": criteria, "batching": batching, "combine": combine, "votes": votes});

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sections::builtin::builtin_rubrics;
 use evalrs_model::spec::{
-    Batching, CombinedCriteria, GraderKind, GraderSpec, RewardSpec, RubricSpec,
+    CombinedCriteria, CriteriaPerRequest, GraderKind, GraderSpec, RewardSpec, RubricSpec,
 };
 
 /// A suite with one rubric `q` that has these fields.
@@ -101,7 +101,10 @@ fn a_ready_made_rubric_is_the_same_rubric_written_out() {
     let suite =
         suite(&with("    builtin: conciseness@1\n    combine: all\n    batching: together\n"));
     let GraderKind::Reward(RewardSpec::Criteria(spec)) = &suite.graders[0].kind else { panic!() };
-    assert_eq!((&spec.combine, spec.batching), (&CombinedCriteria::All, Batching::Together));
+    assert_eq!(
+        (&spec.combine, spec.batching),
+        (&CombinedCriteria::All, CriteriaPerRequest::Together)
+    );
 }
 
 #[test]
