@@ -64,7 +64,9 @@ fn heading(run: &ReportedRun<'_, '_>) -> Text {
     let summary = run.report.summary;
     let samples = count(summary.samples, "sample");
     let results = count(summary.results, "result");
-    let errors: usize = summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum();
+    // An error of a criterion is one of its rubric already.
+    let graders = summary.metrics.0.iter().filter(|(name, _)| !summary.is_of_rubric(name));
+    let errors: usize = graders.map(|(_, metric)| metric.errors).sum();
     let errors = if errors == 0 { String::new() } else { format!(", {}", count(errors, "error")) };
     let suite = quoted(&run.report.header.suite);
     text![status(&summary.gate), "  ", suite, ": ", samples, ", ", results, errors]

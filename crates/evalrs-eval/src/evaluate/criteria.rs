@@ -74,14 +74,7 @@ fn graded(spec: &CriteriaSpec, all: &[GradedCriterion<'_>]) -> Grade {
     if reaches(*range.start(), *range.end()) {
         return Grade::new(*range.start(), rationale(all));
     }
-    let unknown = all.iter().filter(|one| one.score() == CriterionScore::Unknown);
-    let why: Vec<String> = unknown
-        .map(|one| {
-            let message = one.grade.error.as_ref().map_or("", |error| error.message.as_str());
-            format!("`{}` could not be judged: {message}", one.spec.name)
-        })
-        .collect();
-    let mut grade = Grade::failed("criterion", why.join("; "));
+    let mut grade = Grade::failed("criterion", not_judged(all));
     let bounds = json!([range.start(), range.end()]);
     grade.metadata.get_or_insert_default().insert(BOUNDS.to_owned(), bounds);
     grade
@@ -91,6 +84,23 @@ fn graded(spec: &CriteriaSpec, all: &[GradedCriterion<'_>]) -> Grade {
 pub fn bounds(grade: &Grade) -> Option<[f64; 2]> {
     let bounds = grade.metadata.as_ref()?.get(BOUNDS)?.as_array()?;
     Some([bounds.first()?.as_f64()?, bounds.get(1)?.as_f64()?])
+}
+
+/// Why criteria could not be judged, those with the same reason together.
+fn not_judged(all: &[GradedCriterion<'_>]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for one in all.iter().filter(|one| one.score() == CriterionScore::Unknown) {
+        let message = one.grade.error.as_ref().map_or("", |error| error.message.as_str());
+        match reasons.iter_mut().find(|(known, _)| *known == message) {
+            Some((_, names)) => names.push(&one.spec.name),
+            None => reasons.push((message, vec![&one.spec.name])),
+        }
+    }
+    let clauses = reasons.iter().map(|(message, names)| {
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!("{} could not be judged: {message}", quoted.join(", "))
+    });
+    clauses.collect::<Vec<_>>().join("; ")
 }
 
 fn nothing_applies(spec: &CriteriaSpec, all: &[GradedCriterion<'_>]) -> String {
@@ -342,7 +352,7 @@ mod tests {
         };
         assert_eq!(rationale(["1", "0", "-", "0.5"]), "b: so it is\nd: so it is");
         assert_eq!(rationale(["1", "1", "-", "1"]), "every criterion is met");
-        let failed = rationale(["1", "x", "0", "1"]);
-        assert_eq!(failed, "Error during grading: `b` could not be judged: it is down");
+        let failed = rationale(["1", "x", "0", "x"]);
+        assert_eq!(failed, "Error during grading: `b`, `d` could not be judged: it is down");
     }
 }
