@@ -6,9 +6,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-def completion(score):
-    """A chat completion that gives this score."""
+def completion(score, prompt=""):
+    """A chat completion that gives this score; the answer to a question for yes or no is yes from a half on."""
     verdict = json.dumps({"rationale": f"scored {score}", "score": score})
+    if '"verdict"' in prompt:
+        verdict = json.dumps({"reason": f"scored {score}", "verdict": "yes" if score >= 0.5 else "no"})
     message = {"role": "assistant", "content": verdict}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {"model": "scripted-1", "choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}
@@ -35,7 +37,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body["messages"][-1]["content"]
         self.server.asked.append(prompt)
-        reply = json.dumps(completion(self.server.score(prompt))).encode()
+        reply = json.dumps(completion(self.server.score(prompt), prompt)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(reply)))
