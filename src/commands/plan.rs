@@ -133,13 +133,14 @@ fn plan_one(
     };
     let labels = label_counts(session);
     let plan = Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) };
-    let batching = if plan.totals.to_ask == 0 {
-        OrderedMap::default()
-    } else {
-        let used = &preview.used;
-        let all = BatchingPlanner { surroundings, settings, store: store.as_ref(), used };
-        all.of_each_rubric(session, console.system)
+    let ways = BatchingPlanner {
+        surroundings,
+        settings,
+        store: store.as_ref(),
+        used: &preview.used,
+        plan: &plan,
     };
+    let batching = ways.of_each_rubric(session, console.system);
     Ok((Plan { batching, ..plan }, basis))
 }
 
@@ -150,9 +151,17 @@ struct BatchingPlanner<'a> {
     store: &'a dyn OutcomeStore,
     /// What stored judgments used: a second look at them does not read it again.
     used: &'a KeyMap<Usage>,
+    /// With the batching of the suite.
+    plan: &'a Plan,
 }
 
 impl BatchingPlanner<'_> {
+    /// Whether there are calls to make, and several ways to make them.
+    fn has_ways(&self, rubric: &str, spec: &CriteriaSpec) -> bool {
+        let mut calls = spec.graders(rubric).filter_map(|name| self.plan.graders.get(&name));
+        spec.criteria.len() > 1 && calls.any(|line| line.to_ask > 0)
+    }
+
     /// The ways to put the criteria of each rubric into requests, that of the suite first.
     fn of_each_rubric(
         &self,
@@ -162,17 +171,20 @@ impl BatchingPlanner<'_> {
         let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
         let rubrics: Vec<(String, CriteriaSpec)> = graders
             .filter_map(|grader| match &grader.kind {
-                GraderKind::Reward(RewardSpec::Criteria(spec)) if spec.criteria.len() > 1 => {
+                GraderKind::Reward(RewardSpec::Criteria(spec))
+                    if self.has_ways(&grader.name, spec) =>
+                {
                     Some((grader.name.clone(), spec.as_ref().clone()))
                 }
                 _ => None,
             })
             .collect();
-        let mut ways: BTreeSet<CriteriaPerRequest> =
-            rubrics.iter().map(|(_, spec)| spec.batching).collect();
-        if !rubrics.is_empty() {
-            ways.extend([CriteriaPerRequest::EACH, CriteriaPerRequest::Together]);
+        if rubrics.is_empty() {
+            return OrderedMap::default();
         }
+        let of_suite = rubrics.iter().map(|(_, spec)| spec.batching);
+        let always = [CriteriaPerRequest::EACH, CriteriaPerRequest::Together];
+        let ways: BTreeSet<CriteriaPerRequest> = of_suite.chain(always).collect();
         let mut lines: BTreeMap<&str, Vec<BatchingLine>> = BTreeMap::new();
         for way in ways {
             session.set_batching(Some(way));

@@ -6,8 +6,9 @@ use std::sync::{Arc, LazyLock};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
+use crate::criteria::replies;
 use crate::judge::{Answer, Asked, Judge};
-use crate::space::{Ran, Space, lines};
+use crate::space::{Ran, Space};
 
 const SUITE: &str = "\
 name: shop
@@ -33,13 +34,7 @@ const SAMPLES: usize = 12;
 const REFUNDS: usize = SAMPLES / 4;
 
 fn space() -> Space {
-    let row = |at: usize| {
-        let tags = if at.is_multiple_of(4) { "\"refund\"" } else { "" };
-        format!(
-            "{{\"id\": \"s{at}\", \"input\": \"When?\", \"output\": \"It is number {at}\", \"tags\": [{tags}]}}"
-        )
-    };
-    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &lines((0..SAMPLES).map(row)))])
+    replies(SAMPLES, SUITE)
 }
 
 /// What a request is about, also where its last message is about the reply before.
@@ -305,6 +300,10 @@ fn a_plan_says_what_each_way_costs() {
     let ran = run(&space, &judge, &[]);
     assert!([0, 1].contains(&ran.code()), "{}", ran.shown());
     assert_eq!(judge.count(), SAMPLES * 2);
+    assert_eq!(ways(&space), []);
+    // Nor where another grader alone has calls to make.
+    let other = "  plain: {kind: rubric, model: judge-1, endpoint: test, prompt: Is it so?}\n";
+    space.write("suite.yaml", SUITE.replace("batching: together", "batching: 4") + other);
     assert_eq!(ways(&space), []);
     space.write(
         "suite.yaml",

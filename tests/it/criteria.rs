@@ -37,14 +37,19 @@ graders:
 
 const SAMPLES: usize = 40;
 
-fn space() -> Space {
+/// So many replies, of which every fourth is about a refund, and this suite.
+pub(crate) fn replies(samples: usize, suite: &str) -> Space {
     let row = |at: usize| {
         let tags = if at.is_multiple_of(4) { "\"refund\"" } else { "" };
         format!(
             "{{\"id\": \"s{at}\", \"input\": \"When?\", \"output\": \"It is number {at}\", \"tags\": [{tags}]}}"
         )
     };
-    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &lines((0..SAMPLES).map(row)))])
+    Space::new(&[("suite.yaml", suite), ("data.jsonl", &lines((0..samples).map(row)))])
+}
+
+fn space() -> Space {
+    replies(SAMPLES, SUITE)
 }
 
 /// A verdict that the words of the question decide, and nothing else.
@@ -249,4 +254,15 @@ fn rows_name_a_rubric_with_its_criteria_and_replace_none() {
     assert!([0, 1].contains(&ran.code()), "{}", ran.shown());
     assert_eq!(judge.count(), 8 + 1 + 8);
     assert!(judge.asked().iter().all(|asked| !asked.prompt().contains("blue")));
+}
+
+#[test]
+fn what_criteria_share_is_warned_of_once() {
+    let space = space();
+    let preamble = "preamble: Score from 1 to 10, as {row.scale} has it. You";
+    space.write("suite.yaml", SUITE.replace("preamble: You", preamble));
+    let ran = space.run(&["validate", "suite.yaml"]);
+    let warned = ran.stderr().matches("[range-not-scale]").count();
+    let missing = ran.stderr().matches("[unknown-placeholder]").count();
+    assert_eq!((warned, missing), (1, 1), "{}", ran.shown());
 }

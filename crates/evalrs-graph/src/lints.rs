@@ -13,7 +13,7 @@ use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_eval::lint::rubric_places::RubricPlaces;
 use evalrs_eval::lint::{self, RowFacts};
 use evalrs_eval::target::handed::{HandedInput, IdUse, KnownOfSample};
-use evalrs_model::spec::{GraderKind, GraderSpec, Lint};
+use evalrs_model::spec::{GraderKind, GraderSpec, Lint, rubric_of};
 
 /// A grader with a rubric, and where that is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,9 +69,18 @@ pub fn all(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
     let Some(spec) = &suite(db, root).suite else { return Vec::new() };
     let is_allowed = |name| spec.allow.iter().any(|lint| lint.name() == name);
     let graders = graders(db, root).iter();
+    let mut shown = Vec::new();
     let of_rubrics = graders
         .filter(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
-        .flat_map(|grader| rubric_lints(db, *grader).iter().cloned());
+        .flat_map(|grader| rubric_lints(db, *grader).iter().map(|found| (*grader, found)))
+        .filter(|(grader, found)| {
+            // What the criteria of a rubric share is one text and one judge, and so one warning.
+            let rubric = rubric_of(grader.name(db)).map(|(rubric, _)| rubric);
+            let is_shown = rubric.is_some() && shown.contains(&(rubric, &found.lint, &found.place));
+            shown.push((rubric, &found.lint, &found.place));
+            !is_shown
+        })
+        .map(|(_, found)| found.clone());
     let found = shared_conversation_warning(db, root).into_iter().chain(of_rubrics);
     found.filter(|found| !found.lint.is_some_and(is_allowed)).collect()
 }

@@ -51,13 +51,13 @@ impl<'a> JudgeInput<'a> {
             return Self::embedded(part, judge, grader, embedding, submission).map(Some);
         }
         let ground_truth = part.ground_truth(grader)?;
-        let batched = judge.rubric.criterion.as_ref().and_then(|one| one.batch.as_deref());
-        let batched = batched.map(|batch| BatchedQuestions::of(batch, part.row));
-        let (template, several) = match batched {
-            Some(batched) => (Some(Cow::Owned(batched.template)), Some(batched.question)),
-            None => (part.template(judge, files)?, None),
+        let (template, several) = match judge.batched_questions(part.row) {
+            Some(BatchedQuestions { template, question }) => (Cow::Owned(template), Some(question)),
+            None => match part.template(judge, files)? {
+                Some(template) => (template, None),
+                None => return Ok(None),
+            },
         };
-        let Some(template) = template else { return Ok(None) };
         let compare_to = judge.rubric.compare_to.as_ref();
         Ok(Some(Self {
             judge,

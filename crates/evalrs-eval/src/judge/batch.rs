@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::question::{NamedQuestion, Question};
 use crate::dataset::row::OpenedRow;
-use evalrs_model::spec::{BatchedCriterion, CriteriaBatch, RubricSpec};
+use evalrs_model::spec::{CriteriaBatch, RubricSpec};
 
 /// The questions that one row is sent.
 pub(crate) struct BatchedQuestions {
@@ -15,38 +15,37 @@ pub(crate) struct BatchedQuestions {
 }
 
 impl BatchedQuestions {
-    /// Those of the criteria that are for `row`.
-    pub(crate) fn of(batch: &CriteriaBatch, row: &OpenedRow<'_>) -> Self {
-        let is_for = |one: &&BatchedCriterion| one.only.as_ref().is_none_or(|only| row.holds(only));
+    /// Those of the criteria that are for `row`. `named` are the questions of all.
+    pub(super) fn of(batch: &CriteriaBatch, named: &[NamedQuestion], row: &OpenedRow<'_>) -> Self {
         let mut template = batch.preamble.clone();
         if !template.is_empty() {
             template.push_str("\n\n");
         }
-        let mut all: Vec<NamedQuestion> = Vec::new();
-        for one in batch.criteria.iter().filter(is_for) {
-            let named = NamedQuestion::of_criterion(&one.question);
+        let mut sent: Vec<NamedQuestion> = Vec::new();
+        for (criterion, named) in batch.criteria.iter().zip(named) {
+            let is_for_row = criterion.only.as_ref().is_none_or(|only| row.holds(only));
             // The same question twice is one: both criteria read its answer.
-            if all.iter().any(|known| known.name == named.name) {
+            if !is_for_row || sent.contains(named) {
                 continue;
             }
-            let between = if all.is_empty() { "" } else { "\n" };
-            let text = one.question.text.trim_end();
+            let between = if sent.is_empty() { "" } else { "\n" };
+            let text = criterion.question.text.trim_end();
             let _ = write!(template, "{between}{}: {text}", named.name);
-            all.push(named);
+            sent.push(named.clone());
         }
-        Self { template, question: Question::Several(Arc::from(all)) }
+        Self { template, question: Question::Several(Arc::from(sent)) }
     }
 }
 
 /// How a judge finds its answer in a reply to several questions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BatchedAnswer {
+pub(super) struct BatchedAnswers {
     pub own: NamedQuestion,
-    /// All questions that a request may have.
+    /// Those of all criteria that a request may have, in their order.
     pub all: Vec<NamedQuestion>,
 }
 
-impl BatchedAnswer {
+impl BatchedAnswers {
     pub(super) fn of(rubric: &RubricSpec) -> Option<Self> {
         let criterion = rubric.criterion.as_ref()?;
         let all = criterion.batch.as_ref()?.criteria.iter();

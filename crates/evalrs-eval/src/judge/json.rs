@@ -65,11 +65,10 @@ pub(crate) fn differs_with_itself(text: &str, name: &str) -> bool {
     members.get(name).is_some_and(differs)
 }
 
-/// The members with this name of the object that `text` begins with.
-pub(crate) fn members(text: &str, name: &str) -> Vec<Box<RawValue>> {
+/// The members of the object that `text` begins with, also those of one name.
+pub(crate) fn members(text: &str) -> Vec<(String, Box<RawValue>)> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let members = OrderedMap::<Box<RawValue>>::deserialize(&mut reader).unwrap_or_default();
-    members.0.into_iter().filter(|(key, _)| key == name).map(|(_, value)| value).collect()
+    OrderedMap::<Box<RawValue>>::deserialize(&mut reader).unwrap_or_default().0
 }
 
 /// Whether two values are the same; numbers are however they are written: 1 and 1.0.

@@ -13,6 +13,7 @@ pub mod json;
 pub mod provider;
 pub mod question;
 pub mod reply;
+mod reply_object;
 pub mod request_url;
 pub mod sent;
 mod superseded;
@@ -26,8 +27,9 @@ use serde_json::{Map, Value};
 
 pub use action::{JudgeAction, JudgeAgent, JudgeProgram};
 
+use super::dataset::row::OpenedRow;
 use super::program::ProgramIdentity;
-use batch::BatchedAnswer;
+use batch::{BatchedAnswers, BatchedQuestions};
 use evalrs_model::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
 use evalrs_model::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale};
 use question::{Order, Question};
@@ -42,7 +44,7 @@ pub struct Judge {
     /// The endpoint of each judge of the rubric, in their order.
     pub seats: Vec<JudgeEndpoint>,
     question: Question,
-    batched: Option<BatchedAnswer>,
+    batched: Option<BatchedAnswers>,
 }
 
 /// One judge of a rubric grader, and its endpoint.
@@ -107,7 +109,7 @@ impl Judge {
             let program = spec.program.as_ref().map(|program| JudgeProgram::new(program, read));
             JudgeEndpoint::new(spec, question.clone(), program, environment)
         });
-        Self { seats: seats.collect(), question, batched: BatchedAnswer::of(&rubric), rubric }
+        Self { seats: seats.collect(), question, batched: BatchedAnswers::of(&rubric), rubric }
     }
 
     /// The question for the judges.
@@ -121,6 +123,12 @@ impl Judge {
             Some(batched) => reply::read_one(reply, &batched.all, &batched.own),
             None => reply::read(reply, &self.question),
         }
+    }
+
+    /// What a request about `row` asks, where it has several criteria.
+    pub(crate) fn batched_questions(&self, row: &OpenedRow<'_>) -> Option<BatchedQuestions> {
+        let batch = self.rubric.criterion.as_ref()?.batch.as_ref()?;
+        Some(BatchedQuestions::of(batch, &self.batched.as_ref()?.all, row))
     }
 
     /// How many judgments every submission gets, confirmations not counted.

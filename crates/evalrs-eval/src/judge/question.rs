@@ -149,6 +149,16 @@ impl Question {
         }
     }
 
+    /// The member of a reply that answers it; empty where a reply has no one answer.
+    pub(super) fn answer_name(&self) -> &'static str {
+        match self {
+            Self::Score(_) => "score",
+            Self::Compare => "winner",
+            Self::Decide { .. } => "verdict",
+            Self::Embed { .. } | Self::Several(_) => "",
+        }
+    }
+
     /// The reply that is wanted, in words. The rationale comes first: a score that follows its reasons is better
     /// founded than reasons that follow a score.
     pub fn shape(&self) -> String {
@@ -181,15 +191,16 @@ impl Question {
     /// The reply that is wanted, as a JSON schema.
     pub fn schema(&self) -> Value {
         let mut why = "rationale";
-        let (name, answer) = match self {
+        let name = self.answer_name();
+        let answer = match self {
             Self::Score(Scale { min, max }) => {
-                ("score", json!({"type": "number", "minimum": min, "maximum": max}))
+                json!({"type": "number", "minimum": min, "maximum": max})
             }
-            Self::Compare => ("winner", json!({"type": "string", "enum": WINNERS})),
+            Self::Compare => json!({"type": "string", "enum": WINNERS}),
             Self::Decide { may_not_apply } => {
                 why = "reason";
                 let names = Decision::names(*may_not_apply);
-                ("verdict", json!({"type": "string", "enum": names}))
+                json!({"type": "string", "enum": names})
             }
             Self::Several(all) => return schema_of_several(all),
             Self::Embed { dimensions } => return json!({"embedding": {"dimensions": dimensions}}),
