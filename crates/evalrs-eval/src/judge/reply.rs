@@ -4,7 +4,7 @@
 //! around a JSON object, code fences and thoughts before the end of `<think>` are forgiven, and another common name of the
 //! rationale; nothing else is.
 //!
-//! [`super::reply_object`] finds the object that holds the verdict.
+//! `reply_object` finds the object that holds the verdict.
 
 use serde_json::{Map, Value};
 
