@@ -14,6 +14,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod plan;
+mod plan_batching;
 pub(crate) mod report;
 pub(crate) mod run;
 #[cfg(feature = "import")]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::plan_batching::BatchingPlanner;
 use crate::cli::PlanArgs;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
@@ -14,17 +15,14 @@ use evalrs_eval::evaluate::Purpose;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
 use evalrs_graph::results::{self, sample_id};
 use evalrs_metrics::reason::Reason;
-use evalrs_model::key::KeyMap;
 use evalrs_model::outcome::{ActionTally, Usage};
-use evalrs_model::spec::{CriteriaPerRequest, CriteriaSpec, GraderKind, GraderSpec, RewardSpec};
+use evalrs_model::spec::GraderSpec;
 use evalrs_report::plan as report;
 use evalrs_report::plan::{
-    BatchingLine, FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
+    FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
 };
-use evalrs_store::OutcomeStore;
 use evalrs_store::record;
 use evalrs_store::record::history::History;
-use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -142,92 +140,6 @@ fn plan_one(
     };
     let batching = ways.of_each_rubric(session, console.system);
     Ok((Plan { batching, ..plan }, basis))
-}
-
-/// What is planned again with another batching.
-struct BatchingPlanner<'a> {
-    surroundings: &'a SuiteContext,
-    settings: &'a Settings,
-    store: &'a dyn OutcomeStore,
-    /// What stored judgments used: a second look at them does not read it again.
-    used: &'a KeyMap<Usage>,
-    /// With the batching of the suite.
-    plan: &'a Plan,
-}
-
-impl BatchingPlanner<'_> {
-    /// Whether there are calls to make, and several ways to make them.
-    fn has_ways(&self, rubric: &str, spec: &CriteriaSpec) -> bool {
-        let mut calls = spec.graders(rubric).filter_map(|name| self.plan.graders.get(&name));
-        spec.criteria.len() > 1 && calls.any(|line| line.to_ask > 0)
-    }
-
-    /// The ways to put the criteria of each rubric into requests, that of the suite first.
-    fn of_each_rubric(
-        &self,
-        session: &mut Session,
-        system: &dyn System,
-    ) -> OrderedMap<Vec<BatchingLine>> {
-        let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
-        let rubrics: Vec<(String, CriteriaSpec)> = graders
-            .filter_map(|grader| match &grader.kind {
-                GraderKind::Reward(RewardSpec::Criteria(spec))
-                    if self.has_ways(&grader.name, spec) =>
-                {
-                    Some((grader.name.clone(), spec.as_ref().clone()))
-                }
-                _ => None,
-            })
-            .collect();
-        if rubrics.is_empty() {
-            return OrderedMap::default();
-        }
-        let of_suite = rubrics.iter().map(|(_, spec)| spec.batching);
-        let always = [CriteriaPerRequest::EACH, CriteriaPerRequest::Together];
-        let ways: BTreeSet<CriteriaPerRequest> = of_suite.chain(always).collect();
-        let mut lines: BTreeMap<&str, Vec<BatchingLine>> = BTreeMap::new();
-        for way in ways {
-            session.set_batching(Some(way));
-            let mut preview = preview(session, self.store, system, self.settings);
-            preview.used.extend(self.used.iter().map(|(key, used)| (*key, *used)));
-            let forecast = forecast(session, &preview, &self.surroundings.prices());
-            for (name, spec) in &rubrics {
-                let names: Vec<String> = spec.graders(name).collect();
-                let line = batching_line(way, &names, &preview, &forecast);
-                let place =
-                    if way == spec.batching { 0 } else { lines.get(&**name).map_or(0, Vec::len) };
-                lines.entry(name).or_default().insert(place, line);
-            }
-        }
-        session.set_batching(None);
-        let of_rubric = |(name, _): &(String, CriteriaSpec)| {
-            lines.get(&**name).map(|lines| (name.clone(), lines.clone()))
-        };
-        OrderedMap(rubrics.iter().filter_map(of_rubric).collect())
-    }
-}
-
-/// What the graders with these names would call.
-fn batching_line(
-    batching: CriteriaPerRequest,
-    names: &[String],
-    preview: &Preview,
-    forecast: &Forecast,
-) -> BatchingLine {
-    let mut line = BatchingLine {
-        batching: batching.to_string(),
-        to_ask: 0,
-        tokens: TokenEstimate::default(),
-        cost: Some(Cost::ZERO),
-    };
-    let bills = preview.tallies.iter().zip(&forecast.graders);
-    for ((_, tally), bill) in bills.filter(|((name, _), _)| names.contains(name)) {
-        line.to_ask += tally.total - tally.cached;
-        line.tokens.input += bill.input;
-        line.tokens.output += bill.output;
-        line.cost = line.cost.zip(bill.cost).map(|(sum, cost)| sum + cost);
-    }
-    line
 }
 
 /// The samples of the missing calls.

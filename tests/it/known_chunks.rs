@@ -60,7 +60,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn run(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
+pub(crate) fn run(space: &Space, judge: &Judge, args: &[&str]) -> Ran {
     space.run_with(judge, &[&["run", "suite.yaml"], args].concat())
 }
 
@@ -109,16 +109,16 @@ fn recorded(space: &Space) -> Vec<String> {
     files
 }
 
-type SpaceEdit = fn(&Space);
+pub(crate) type SpaceEdit = fn(&Space);
 
-fn edit_rows(space: &Space, edit: impl FnOnce(String) -> String) {
+pub(crate) fn edit_rows(space: &Space, edit: impl FnOnce(String) -> String) {
     let before = space.read("data.jsonl");
     let after = edit(before.clone());
     assert_ne!(before, after);
     space.write("data.jsonl", after);
 }
 
-fn edit_suite(space: &Space, from: &str, to: &str) {
+pub(crate) fn edit_suite(space: &Space, from: &str, to: &str) {
     let before = space.read("suite.yaml");
     assert!(before.contains(from));
     space.write("suite.yaml", before.replace(from, to));
@@ -219,7 +219,7 @@ const EDITS: [(&str, SpaceEdit); 31] = [
 ];
 
 /// Runs in a space and in a copy of it that knows nothing, and compares what they leave.
-fn compare(space: &Space, judge: &Judge, what: &str, args: &[&str]) {
+pub(crate) fn compare(space: &Space, judge: &Judge, what: &str, args: &[&str]) {
     let without = Space::new(&[]);
     copy(&space.path("."), &without.path("."));
     let plans =

@@ -48,6 +48,7 @@ mod import_sources;
 mod incremental;
 mod keys;
 mod known_chunks;
+mod known_criteria;
 mod labels;
 mod letta;
 mod limits;

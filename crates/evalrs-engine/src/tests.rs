@@ -6,6 +6,7 @@
 
 mod briefs;
 mod known;
+mod known_criteria;
 mod reloads;
 mod rows;
 mod ticks;
@@ -83,7 +84,12 @@ impl Executor for Scripted {
         let Launch::Judge(launch) = launch else { unreachable!("there are no programs") };
         self.0.borrow_mut().push(launch.what_for.replace(" of ", " "));
         let score = (launch.action.user.len() % 11) as f64 / 10.0;
-        let text = format!("{{\"rationale\": \"r\", \"score\": {score}}}");
+        let text = if launch.action.user.contains("\"verdict\"") {
+            let verdict = if score < 0.5 { "yes" } else { "no" };
+            format!("{{\"reason\": \"r\", \"verdict\": \"{verdict}\"}}")
+        } else {
+            format!("{{\"rationale\": \"r\", \"score\": {score}}}")
+        };
         Box::pin(std::future::ready(Outcome::Reply(Reply::new(text))))
     }
 }
@@ -114,7 +120,12 @@ impl Evaluation {
 
     /// The suite over these rows, with every judgment stored; and what was asked.
     fn over(rows: &str) -> (Self, Vec<String>) {
-        let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", rows)]);
+        Self::of(SUITE, rows)
+    }
+
+    /// The same of another suite.
+    fn of(suite: &str, rows: &str) -> (Self, Vec<String>) {
+        let system = MemorySystem::with(&[("suite.yaml", suite), ("data.jsonl", rows)]);
         let mut evaluation = Self {
             session: fresh(),
             system,

@@ -133,7 +133,7 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
     let overrides = root.overrides(db);
     let all: Cow<'_, [GraderSpec]> = match overrides.batching {
         None => Cow::Borrowed(&suite.graders),
-        Some(batching) => Cow::Owned(with_batching(&suite.graders, batching)),
+        Some(planned) => Cow::Owned(with_batching(&suite.graders, planned.batching)),
     };
     let graders = left_graders(&all, overrides).map(|grader| {
         Grader::new(
@@ -159,6 +159,15 @@ fn left_graders<'a>(
 ) -> impl Iterator<Item = &'a GraderSpec> {
     let only = with_graded(all, &overrides.graders);
     all.iter().filter(move |grader| only.is_empty() || only.contains(&grader.name))
+}
+
+/// The graders of the criteria of a rubric, in its order; none of other graders.
+#[salsa::tracked]
+pub fn criteria_of<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Grader<'db>> {
+    let GraderKind::Reward(RewardSpec::Criteria(spec)) = grader.kind(db) else { return Vec::new() };
+    let graders = graders(db, grader.root(db));
+    let named = |name: String| graders.iter().find(|other| *other.name(db) == name).copied();
+    spec.graders(grader.name(db)).filter_map(named).collect()
 }
 
 /// The gate of the suite; none if the command line leaves out a grader that it needs.

@@ -131,10 +131,19 @@ pub struct Overrides {
     pub cached: Option<String>,
     /// `--labels`: a file of labels to compare verdicts with.
     pub labels: Option<String>,
-    /// How many criteria one request has, instead of what the suite says: only a plan asks.
-    pub batching: Option<CriteriaPerRequest>,
+    /// Another batching than that of the suite, for a plan.
+    pub batching: Option<PlannedBatching>,
     /// The sandbox of programs for which the suite says none, by `evalrs.toml`.
     pub sandbox: SandboxKind,
+}
+
+/// Another batching than that of the suite, planned for a part of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedBatching {
+    /// How many criteria one request has.
+    pub batching: CriteriaPerRequest,
+    /// Of this many blocks of samples, one is planned.
+    pub one_in: usize,
 }
 
 impl Overrides {

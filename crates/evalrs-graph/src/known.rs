@@ -17,6 +17,7 @@ use super::known_bytes::{ACTION, ChunkParts, DIGEST, KnownReply, KnownScore, SCO
 use super::selection::SelectableCase;
 use evalrs_base::price::{Price, Prices};
 use evalrs_base::threshold::reaches;
+use evalrs_eval::grade::Grade;
 use evalrs_metrics::results::usage::JudgmentUsage;
 use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::key::ActionKey;
@@ -151,6 +152,22 @@ impl KnownGrades {
             };
             Cell { score: known.score, state }
         })
+    }
+
+    /// How many cases they grade.
+    pub(crate) fn cases(&self) -> usize {
+        self.scores.as_chunks::<SCORE>().0.len()
+    }
+
+    /// The grades, with nothing that they say.
+    pub(crate) fn without_rationales(&self) -> Vec<Grade> {
+        let scores = self.scores.as_chunks::<SCORE>().0.iter().map(KnownScore::read);
+        let grade = |known: KnownScore| Grade {
+            pass: known.pass,
+            applies: known.applies,
+            ..Grade::new(known.score, "")
+        };
+        scores.map(grade).collect()
     }
 
     /// Whether a grade may say that there was nothing to grade.

@@ -11,7 +11,7 @@ use super::graders::{Grader, Threshold, graders, ready};
 use super::inputs::{Chunk, Root};
 use super::known::{KnownChunk, KnownGrades, KnownResults};
 use super::known_bytes::{ChunkParts, DIGEST, GradeParts, KnownReply, KnownScore, KnownUsage};
-use super::known_grades::{grader_scope, grades, is_alone, results_scope, verdicts};
+use super::known_grades::{combined, grader_scope, grades, is_alone, results_scope, verdicts};
 use super::known_rows::{check_scope, need_scope, rows};
 use super::labels::given::{RowLabels, label_scope, row_labels};
 use super::queries::plans;
@@ -157,7 +157,8 @@ fn found_grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Opti
         });
     }
     let mut found = FoundGrades { scope: (*grader_scope(db, grader))?, ..FoundGrades::default() };
-    for planned in plans(db, chunk, grader).iter() {
+    let combined = combined(db, chunk, grader);
+    for planned in combined.as_deref().unwrap_or_else(|| plans(db, chunk, grader)) {
         let score = match planned {
             GradePlan::Graded(grade) if grade.error.is_none() => KnownScore {
                 score: grade.score,

@@ -2,18 +2,21 @@
 
 use super::Db;
 use super::cases::{mask, occurrences};
-use super::graders::{Grader, Threshold, environment_base_urls, graders};
+use super::graders::{Grader, Threshold, criteria_of, environment_base_urls, graders};
 use super::inputs::{Chunk, Root};
 use super::known::{KnownGrades, KnownResults};
 use super::known_rows::{check_scope, rows, scope_of};
 use xxhash_rust::xxh3::xxh3_128;
 
+use evalrs_eval::evaluate::{GradePlan, criteria};
+use evalrs_eval::grade::Grade;
 use evalrs_eval::grade::votes::vote_file;
 use evalrs_model::delta::Cell;
-use evalrs_model::spec::{CompareTo, GraderKind};
+use evalrs_model::key::ActionKey;
+use evalrs_model::spec::{CompareTo, GraderKind, RewardSpec};
 
 /// The scope of grades before the threshold decides. None where they are made of more than rows and outcomes, such as the files
-/// of a program or the rows of another run.
+/// of a program or the rows of another run. What criteria say together is made of their grades, whatever these are made of.
 #[salsa::tracked]
 pub(crate) fn grader_scope<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<u128> {
     let root = grader.root(db);
@@ -23,8 +26,11 @@ pub(crate) fn grader_scope<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<
             let compares_with_run = matches!(rubric.compare_to, Some(CompareTo::Run(_)));
             !compares_with_run && rubric.programs().next().is_none()
         }
+        GraderKind::Reward(RewardSpec::Criteria(_)) => true,
         GraderKind::Program(_) | GraderKind::Reward(_) => false,
     };
+    let of_criteria = criteria_of(db, grader).iter().map(|it| *grader_scope(db, *it));
+    let of_criteria: Vec<u128> = of_criteria.collect::<Option<_>>()?;
     if !is_of_rows || grader.extractor(db).program.is_some() {
         return None;
     }
@@ -38,6 +44,7 @@ pub(crate) fn grader_scope<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<
         &grader.negated(db),
         grader.only(db),
         environment_base_urls(db, root),
+        &of_criteria,
     ]))
 }
 
@@ -142,9 +149,46 @@ pub fn grades<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Option
     are_outcomes_same(db, chunk, grader).then_some(grades)
 }
 
+/// The actions that grade the cases of a chunk, in their order, if there is one for each: rows say no more of them.
+pub(crate) fn actions<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Option<impl Iterator<Item = ActionKey> + 'db> {
+    let grades = grades_then(db, chunk, grader)?;
+    (grades.keys().len() == grades.cases()).then(|| grades.keys())
+}
+
+/// What is said of a chunk by criteria that are known, combined in another way: without its rationales, for those need the
+/// replies.
+pub(crate) fn combined<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Option<Vec<GradePlan>> {
+    let GraderKind::Reward(RewardSpec::Criteria(spec)) = grader.kind(db) else { return None };
+    if grader.only(db).is_some() {
+        return None;
+    }
+    let of_criterion = |it: &Grader<'db>| Some(grades(db, chunk, *it)?.without_rationales());
+    let known: Vec<Vec<Grade>> =
+        criteria_of(db, grader).iter().map(of_criterion).collect::<Option<_>>()?;
+    let cases = known.first().map_or(0, Vec::len);
+    let of_case = |case: usize| {
+        let of_criteria: Vec<Option<&Grade>> =
+            known.iter().map(|grades| grades.get(case)).collect();
+        criteria::combined(spec, &of_criteria).map(GradePlan::Graded)
+    };
+    (0..cases).map(of_case).collect()
+}
+
 /// Whether the outcomes are those that the grades of a chunk by a grader were made of. It is a query because every fold asks.
 #[salsa::tracked(returns(copy))]
 fn are_outcomes_same<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> bool {
+    // Both were found at once, so what criteria say together is known as long as they are.
+    if criteria_of(db, grader).iter().any(|it| grades(db, chunk, *it).is_none()) {
+        return false;
+    }
     // Reading the epoch is what makes a query run again when outcomes arrive.
     let _ = chunk.epoch(db);
     let mut actions = grades_then(db, chunk, grader).into_iter().flat_map(KnownGrades::actions);

@@ -54,10 +54,18 @@ fn is_left_out(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> bo
     ready(db, grader).scope.leaves_out_record(case.record(), case.source.spec).is_some()
 }
 
+/// Whether a grader is made of the grades of others alone, and so wants nothing itself.
+pub fn is_of_grades(db: &dyn Db, grader: Grader<'_>) -> bool {
+    matches!(
+        grader.kind(db),
+        GraderKind::Reward(RewardSpec::Expression(_) | RewardSpec::Criteria(_))
+    )
+}
+
 /// Whether the plans of a grader rest on outcomes, and so may want more once those are there.
 pub fn rests_on_outcomes(db: &dyn Db, grader: Grader<'_>) -> bool {
     grader.extractor(db).program.is_some()
-        || matches!(grader.kind(db), GraderKind::Reward(_))
+        || matches!(grader.kind(db), GraderKind::Reward(RewardSpec::Program(_)))
         || is_live(db, grader.root(db))
 }
 

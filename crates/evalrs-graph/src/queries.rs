@@ -15,8 +15,8 @@ pub use super::cases::{
     CheckedRecords, cases, checked, mask, narrowing, places, record_of, selection, unmet, unmet_in,
 };
 pub use super::graders::{
-    Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_condition, row_file,
-    row_needs, row_rubric, row_spec, suite,
+    Grader, SharedExtractor, Threshold, criteria_of, gate_rule, graders, ready, row_condition,
+    row_file, row_needs, row_rubric, row_spec, suite,
 };
 use super::inputs::Chunk;
 use super::known_grades;
@@ -26,7 +26,7 @@ pub use super::submissions::{GradedTexts, graded_texts, submissions};
 use evalrs_eval::evaluate::rewards::{OtherGrade, plan_reward};
 use evalrs_eval::evaluate::{self, Case, GradePlan, HeldSubmission, ReadyGrader, Submission};
 use evalrs_model::delta::{Cell, CellState};
-use evalrs_model::spec::{CriteriaSpec, GraderKind, RewardSpec};
+use evalrs_model::spec::{GraderKind, RewardSpec};
 
 /// A case of a target that is run, and what grades it. It stays: see [`ChunkCase`].
 #[salsa::interned(revisions = usize::MAX)]
@@ -42,6 +42,9 @@ struct GradedCase<'db> {
 /// What is to be done for a chunk's cases.
 #[salsa::tracked]
 pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[GradePlan]> {
+    if let Some(actions) = known_grades::actions(db, chunk, grader) {
+        return actions.map(GradePlan::Ask).collect();
+    }
     let Some(source) = ChunkRows::of(db, chunk) else { return Arc::default() };
     let is_in = mask(db, chunk);
     if !is_in.contains(&true) {
@@ -104,7 +107,7 @@ impl<'db> ChunkPlanner<'db> {
         let spec = case.source.spec;
         if let GraderKind::Reward(reward) = self.grader.kind(self.db) {
             let said = match reward {
-                RewardSpec::Criteria(criteria) => Cow::Owned(self.criteria(criteria, case)),
+                RewardSpec::Criteria(_) => Cow::Owned(self.criteria(case)),
                 RewardSpec::Expression(_) | RewardSpec::Program(_) => self.other_grades(case),
             };
             return plan_reward((record, spec), self.ready, &said);
@@ -135,11 +138,9 @@ impl<'db> ChunkPlanner<'db> {
     }
 
     /// The grades by the criteria of a rubric.
-    fn criteria(&self, spec: &CriteriaSpec, case: &CaseInput<'db>) -> Vec<OtherGrade> {
-        let names: Vec<String> = spec.graders(self.grader.name(self.db)).collect();
-        let graders = graders(self.db, self.chunk.root(self.db)).iter();
-        let own = graders.filter(|other| names.contains(other.name(self.db)));
-        own.filter_map(|other| grade_by(self.db, self.chunk, case.at, *other)).collect()
+    fn criteria(&self, case: &CaseInput<'db>) -> Vec<OtherGrade> {
+        let graders = criteria_of(self.db, self.grader).iter();
+        graders.filter_map(|other| grade_by(self.db, self.chunk, case.at, *other)).collect()
     }
 
     /// The grades by all other graders: of a target that is run in the same way.
@@ -172,7 +173,8 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     if let Some(known) = known_grades::grades(db, chunk, grader) {
         return Cells { cells: known.cells(threshold).collect() };
     }
-    let plans = plans(db, chunk, grader);
+    let combined = known_grades::combined(db, chunk, grader);
+    let plans = combined.as_deref().unwrap_or_else(|| plans(db, chunk, grader));
     if plans.iter().any(|planned| !matches!(planned, GradePlan::Graded(_) | GradePlan::Skipped)) {
         // Reading the epoch is what makes this query run again when outcomes arrive.
         let _ = chunk.epoch(db);

@@ -90,6 +90,9 @@ pub struct Selection {
     pub duplicates: Vec<Duplicate>,
 }
 
+/// The samples of a block: they are neighbours, so that few chunks are read.
+const BLOCK: usize = 64;
+
 /// What narrows the evaluation down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Narrowing {
@@ -101,6 +104,8 @@ pub struct Narrowing {
     pub samples: Vec<String>,
     /// Only trials below it.
     pub trials: Option<u32>,
+    /// Of this many blocks of samples, only the first; then of the next ones.
+    pub one_in: Option<usize>,
     /// Results one record gives.
     pub cases_per_record: usize,
 }
@@ -134,6 +139,8 @@ struct SelectionFold<'a> {
     /// Case → the record it was first seen in, and how often; but for plain cases.
     cases: HashMap<u128, SeenCase>,
     models: HashMap<Option<String>, u32>,
+    /// How many samples are evaluated, with those that are left out for others in their block.
+    wanted: usize,
     done: Selection,
 }
 
@@ -179,6 +186,7 @@ impl<'a> SelectionFold<'a> {
             samples: HashMap::with_capacity(cases),
             cases: HashMap::new(),
             models: HashMap::new(),
+            wanted: 0,
             done: Selection::default(),
         }
     }
@@ -240,6 +248,7 @@ impl<'a> SelectionFold<'a> {
     fn sample(&mut self, who: &SelectableCase, occurrence: u32, key: u128) -> Option<u32> {
         let narrowing = self.narrowing;
         let selected = self.done.samples;
+        let of_all = self.wanted;
         let known = self.known(key);
         if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
             return None;
@@ -253,14 +262,19 @@ impl<'a> SelectionFold<'a> {
             || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
         let named = narrowing.samples.is_empty()
             || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
-        let room = narrowing.max_samples.is_none_or(|most| selected < most);
-        if !(tagged && named && room) {
+        let room = narrowing.max_samples.is_none_or(|most| of_all < most);
+        let is_wanted = tagged && named && room;
+        let is_in_turn =
+            narrowing.one_in.is_none_or(|one_in| (of_all / BLOCK).is_multiple_of(one_in));
+        if !(is_wanted && is_in_turn) {
             known.state = SampleState::Out;
+            self.wanted += usize::from(is_wanted);
             return None;
         }
         let ordinal = selected as u32;
         known.state = SampleState::In(ordinal);
         self.done.samples += 1;
+        self.wanted += 1;
         Some(ordinal)
     }
 

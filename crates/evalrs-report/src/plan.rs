@@ -39,6 +39,8 @@ pub struct Plan {
 pub struct BatchingLine {
     /// `each`, `together` or a number.
     pub batching: String,
+    /// How many samples were planned, where the rest is an estimate from these; null where all were.
+    pub estimated_from: Option<u64>,
     /// The calls to make, stored ones not counted.
     pub to_ask: u64,
     /// What they would use, estimated.
@@ -247,7 +249,11 @@ fn named(texts: &[String]) -> Text {
 fn batching(plan: &Plan) -> Vec<Text> {
     let way = |line: &BatchingLine| {
         let cost = line.cost.map_or_else(String::new, |cost| format!(", about {cost}"));
-        let [calls, tokens] = [grouped_count(line.to_ask, "call"), about(line.tokens.input)];
+        let calls = match line.estimated_from {
+            Some(_) => format!("about {} calls", about(line.to_ask)),
+            None => grouped_count(line.to_ask, "call"),
+        };
+        let tokens = about(line.tokens.input);
         format!("`{}` {calls}, {tokens} tokens in{cost}", line.batching)
     };
     let rubrics = plan.batching.0.iter().map(|(rubric, ways)| {

@@ -22,7 +22,7 @@ use super::waiting::{ScannedPlans, WaitingAction};
 use crate::progress::Event;
 use crate::session::Session;
 use evalrs_graph::inputs::Root;
-use evalrs_graph::{Database, Db, answers, known_grades, queries};
+use evalrs_graph::{Database, Db, answers, known_grades, programs, queries};
 use evalrs_model::outcome::{FailureKind, Outcome, STORED_ELSEWHERE, read_body};
 use evalrs_model::spec::SandboxKind;
 use evalrs_store::Entry;
@@ -166,7 +166,8 @@ fn plan_beside<T>(db: &Database, root: Root, work: impl FnOnce() -> T) -> T {
 pub fn plan_from_the_end(db: &Database, root: Root, step: usize, first: usize) {
     for chunk in root.chunks(db).iter().rev().skip(first).step_by(step) {
         for grader in queries::graders(db, root) {
-            if known_grades::grades(db, *chunk, *grader).is_none() {
+            let may_ask = !programs::is_of_grades(db, *grader);
+            if may_ask && known_grades::grades(db, *chunk, *grader).is_none() {
                 let _ = queries::plans(db, *chunk, *grader);
             }
         }

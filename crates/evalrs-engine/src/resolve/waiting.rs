@@ -209,6 +209,7 @@ impl WaitList {
                             self.add_known(at, known);
                             Arc::default()
                         }
+                        None if programs::is_of_grades(db, *of) => Arc::default(),
                         None => queries::plans(db, *chunk, *of).clone(),
                     };
                     (plans, of.pass_threshold(db))

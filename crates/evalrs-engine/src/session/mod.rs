@@ -35,10 +35,10 @@ use evalrs_eval::dataset::chunk::HeldChunks;
 use evalrs_eval::dataset::id_search::IdSearch;
 use evalrs_eval::dataset::layout::Layout;
 use evalrs_graph::change::Change;
-use evalrs_graph::inputs::{Chunk, File, Overrides, Root};
+use evalrs_graph::inputs::{Chunk, File, Overrides, PlannedBatching, Root};
 use evalrs_graph::row_files::{recorded_run, row_files, run_files, vote_mistakes};
 use evalrs_graph::{Database, Db, answers, queries, result_inputs, rows};
-use evalrs_model::spec::{CriteriaPerRequest, RecordingJoin, Suite, TargetSpec};
+use evalrs_model::spec::{RecordingJoin, Suite, TargetSpec};
 use evalrs_system::{System, is_stream};
 use files_read::{FileDigest, ReadTrace, SmallFile};
 use load_state::LoadState;
@@ -75,7 +75,7 @@ pub struct Session {
 
 impl Session {
     /// Takes another batching for that of the suite, or the suite's again.
-    pub fn set_batching(&mut self, batching: Option<CriteriaPerRequest>) {
+    pub fn set_batching(&mut self, batching: Option<PlannedBatching>) {
         let overrides = Overrides { batching, ..self.root.overrides(&self.db).clone() };
         let change = Change { overrides: Some(overrides), ..Change::default() };
         change.apply(&mut self.db, self.root);

@@ -10,7 +10,7 @@ use evalrs_model::outcome::read_body;
 use super::*;
 
 /// Enough for several chunks.
-const MANY: usize = 400;
+pub(super) const MANY: usize = 400;
 
 fn stored() -> Evaluation {
     let (evaluation, asked) = Evaluation::over(&many());
@@ -18,18 +18,18 @@ fn stored() -> Evaluation {
     evaluation
 }
 
-fn many() -> String {
+pub(super) fn many() -> String {
     (0..MANY).map(row).collect()
 }
 
-fn knowing(evaluation: Evaluation, written_since: &KeySet) -> Evaluation {
+pub(super) fn knowing(evaluation: Evaluation, written_since: &KeySet) -> Evaluation {
     let again = evaluation.again_knowing();
     again.session.trust_known(written_since);
     again
 }
 
 /// How often the rows of a chunk were planned for a grader.
-fn planned(evaluation: &Evaluation) -> usize {
+pub(super) fn planned(evaluation: &Evaluation) -> usize {
     let executed = evaluation.session.db.take_executed();
     executed.iter().filter(|query| *query == "plans").count()
 }

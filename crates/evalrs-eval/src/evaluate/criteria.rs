@@ -58,7 +58,7 @@ impl GradedCriterion<'_> {
 }
 
 /// The grade of a submission by its `grades`, one for each criterion, once all are there.
-pub(super) fn combined(spec: &CriteriaSpec, grades: &[Option<&Grade>]) -> Option<Grade> {
+pub fn combined(spec: &CriteriaSpec, grades: &[Option<&Grade>]) -> Option<Grade> {
     let all = spec.criteria.iter().zip(grades);
     let all: Option<Vec<GradedCriterion<'_>>> =
         all.map(|(spec, grade)| Some(GradedCriterion { spec, grade: (*grade)? })).collect();
