@@ -251,8 +251,7 @@ fn recorded_rows_have_no_query_a_case() {
 
 #[test]
 fn other_prices_sum_up_what_judgments_cost_and_no_more() {
-    let priced =
-        |input: f64| Arc::new(Prices::new(vec![("m".to_owned(), Price { input, output: 0.0 })]));
+    let priced = |input: f64| Arc::new(Prices::new(vec![("m".to_owned(), Price::new(input, 0.0))]));
     let cost = |session: &Loop| results::summary(&session.session.db, session.session.root).cost;
     let mut session = Loop::new();
     session.answer_with_usage();

@@ -86,15 +86,31 @@ pub(crate) struct Asked {
     pub(crate) headers: Vec<(String, String)>,
     /// The body.
     pub(crate) body: Value,
+    /// See [`Asked::sent`].
+    sent: String,
     /// See [`Asked::prompt`].
     prompt: String,
 }
 
+/// The text of the last message of a body, whatever the API.
+fn last_text(body: &Value) -> String {
+    let last = |name: &str| body[name].as_array().and_then(|messages| messages.last());
+    let of_parts = |parts: &Value| {
+        let parts = parts.as_array().into_iter().flatten();
+        parts.filter_map(|part| part["text"].as_str()).collect::<String>()
+    };
+    match last("messages").map(|message| &message["content"]) {
+        Some(Value::String(text)) => text.clone(),
+        Some(parts) => of_parts(parts),
+        None => last("contents").map(|last| of_parts(&last["parts"])).unwrap_or_default(),
+    }
+}
+
 impl Asked {
     fn new(path: String, headers: Vec<(String, String)>, body: Value) -> Self {
-        let mut asked = Self { path, headers, body, prompt: String::new() };
-        asked.prompt = plain(asked.sent());
-        asked
+        let sent = last_text(&body);
+        let prompt = plain(&sent);
+        Self { path, headers, body, sent, prompt }
     }
 
     /// The text of the last message without fences and without what scores mean: most tests are of other things.
@@ -104,11 +120,7 @@ impl Asked {
 
     /// The text of the last message, whatever the API.
     pub(crate) fn sent(&self) -> &str {
-        let last = |name: &str| self.body[name].as_array()?.last();
-        last("messages")
-            .and_then(|message| message["content"].as_str())
-            .or_else(|| last("contents")?["parts"][0]["text"].as_str())
-            .unwrap_or_default()
+        &self.sent
     }
 
     /// The prompt without what is said there about the form of the reply.

@@ -60,6 +60,7 @@ mod panels;
 mod programs;
 #[cfg(unix)]
 mod progress;
+mod prompt_caching;
 mod real_data;
 mod reload;
 mod replies;

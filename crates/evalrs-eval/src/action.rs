@@ -130,6 +130,7 @@ mod tests {
             system: "You judge.".to_owned(),
             user: "Is «é» kind?".to_owned(),
             quotable: Vec::new(),
+            shared: 0,
             temperature: Some(0.25),
             seed: Some(-7),
             max_tokens: Some(64),
@@ -475,6 +476,9 @@ mod tests {
             }),
             ("api_key_env", |rubric| rubric.judges[0].api_key_env = Some("OTHER".to_owned())),
             ("max_retries", |rubric| rubric.judges[0].patience.max_retries = 0),
+            ("prompt_caching", |rubric| {
+                rubric.judges[0].prompt_caching = evalrs_model::spec::CachingChoice::On;
+            }),
             ("timeout", |rubric| rubric.judges[0].patience.timeout = 0.5),
             ("rubric_vars", |rubric| rubric.rubric_vars = vec!["tone".to_owned()]),
             ("deadline", |rubric| rubric.judges[0].patience.deadline = 1.0),

@@ -6,8 +6,11 @@ use std::time::Duration;
 use super::endpoint::{EndpointId, JudgeEndpointId};
 use super::secret::{RequestHeader, Secret, without, without_parameters};
 use super::start::Start;
+use evalrs_base::price::caching::{CacheMark, CacheTerms};
 use evalrs_base::price::{Price, Prices};
+use evalrs_base::tokens::estimate;
 use evalrs_eval::action::Action;
+use evalrs_eval::judge::provider::PromptMark;
 use evalrs_eval::judge::{JudgeAction, percent_decoded, secret_parameters};
 use evalrs_eval::program::ProgramAction;
 use evalrs_eval::target::TargetAction;
@@ -65,6 +68,10 @@ pub struct JudgeLaunch {
     pub what_for: String,
     /// Where the request goes.
     pub base_url: String,
+    /// How the provider caches prompts, where requests may say so.
+    pub caching: Option<CacheTerms>,
+    /// What its requests say of that.
+    pub mark: Option<PromptMark>,
     /// The key of the API; none sends no authorization.
     pub api_key: Option<Secret>,
     /// Further headers.
@@ -78,6 +85,23 @@ pub struct JudgeLaunch {
 }
 
 impl JudgeLaunch {
+    /// Decides what its requests say of the provider's cache, where others begin like it or not. True if its beginning is long
+    /// enough to be cached for them.
+    pub fn mark(&mut self, is_shared: bool) -> bool {
+        let Some(caching) = self.caching else { return false };
+        let JudgeAction { system, user, shared, .. } = &self.action;
+        let is_cached = is_shared && {
+            let beginning = user.get(..*shared).unwrap_or_default();
+            *shared > 0 && estimate(system) + estimate(beginning) >= caching.least
+        };
+        self.mark = match (caching.mark, is_cached) {
+            (CacheMark::Automatic, _) | (CacheMark::Ephemeral, false) => None,
+            (CacheMark::Explicit, false) => Some(PromptMark::Nothing),
+            (CacheMark::Explicit | CacheMark::Ephemeral, true) => Some(PromptMark::Prefix),
+        };
+        is_cached
+    }
+
     /// `text` without any secret of the request. Always before a text is cut: a part of a secret is not found any more.
     pub fn without_secrets(&self, text: &str) -> String {
         let sent = secrets_of(self.api_key.as_ref(), &self.headers);
@@ -138,12 +162,12 @@ impl TargetLaunch {
     /// The same, with what its models cost.
     #[must_use]
     pub fn priced(mut self, prices: &Prices) -> Self {
-        let price = self.action.model_name().and_then(|model| prices.of(model));
+        let price = self.action.model_name().and_then(|model| prices.billing(model));
         if let Some(access) = &mut self.access {
             access.price = price;
         }
         if let (Some(access), Some(user)) = (&mut self.user, &self.action.identity.spec.user) {
-            access.price = prices.of(&user.model.model);
+            access.price = prices.billing(&user.model.model);
         }
         self
     }

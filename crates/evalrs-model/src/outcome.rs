@@ -8,7 +8,7 @@ pub mod usage;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-pub use usage::{ServiceTier, Usage};
+pub use usage::{ServiceTier, Usage, sum_of_known};
 
 use super::key::{ActionKey, Ingredient, KEY_VERSION, KeyVersion, key_of};
 use evalrs_base::price::{Cost, Prices};
@@ -52,6 +52,9 @@ pub struct JudgeExchange {
     /// The `response_format` that the endpoint took, where it refused the strictest of its provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
+    /// What requests said of the provider's cache: `none` is to be cached, or the `prefix` of the prompt that others share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caching: Option<String>,
     /// The replies before the last, which were no verdicts, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<RejectedReply>,
@@ -286,13 +289,12 @@ impl Outcome {
     /// The same outcome with what was paid for it, if a price is known. A cost that the server told stands.
     #[must_use]
     pub fn priced(mut self, prices: &Prices, asked: Option<&str>) -> Self {
-        let of_list = self.list_cost(prices, asked);
-        let usage = match &mut self {
-            Self::Reply(reply) => &mut reply.usage,
-            Self::Failure(failure) => &mut failure.usage,
+        let (usage, answered) = match &mut self {
+            Self::Reply(reply) => (&mut reply.usage, reply.model.as_deref()),
+            Self::Failure(failure) => (&mut failure.usage, None),
         };
         if let Some(usage) = usage {
-            usage.cost = usage.cost.or(of_list);
+            usage.cost = usage.cost.or_else(|| usage.billed(prices, asked, answered));
         }
         self
     }
@@ -426,6 +428,9 @@ pub struct ActionTally {
     pub pending: u64,
     /// What was used in this run.
     pub spent: Usage,
+    /// What that would have cost at list price, where it is known: without caches, batches and cheaper tiers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_cost: Option<Cost>,
     /// The usage of the cached ones when they were made.
     pub saved: Usage,
 }
@@ -439,6 +444,7 @@ impl ActionTally {
             asked: 0,
             saved: self.saved + self.spent,
             spent: Usage::default(),
+            list_cost: None,
             ..self
         }
     }
@@ -453,6 +459,7 @@ impl ActionTally {
             failed: self.failed + other.failed,
             pending: self.pending + other.pending,
             spent: self.spent + other.spent,
+            list_cost: sum_of_known(self.list_cost, other.list_cost),
             saved: self.saved + other.saved,
         }
     }
@@ -471,7 +478,7 @@ mod tests {
 
     #[test]
     fn what_tokens_cost_is_another_thing_than_what_was_paid() {
-        let price = |input| Price { input, output: 0.0 };
+        let price = |input| Price::new(input, 0.0);
         let prices = Prices::new(vec![
             ("asked".to_owned(), price(1.0)),
             ("answered".to_owned(), price(2.0)),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
 use super::page::terminal::PageScreen;
+use evalrs_base::price::Cost;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_metrics::rollup::RollupReport;
@@ -124,6 +125,8 @@ pub struct ProcessFacts {
     pub failed: Option<u64>,
     /// What graders used in the run.
     pub spent: Usage,
+    /// What that would have cost at list price, where it is known.
+    pub list_cost: Option<Cost>,
     /// What the judgments it found in the store had used when they were asked.
     pub saved: Usage,
     /// The conversations of the target, where it is run.

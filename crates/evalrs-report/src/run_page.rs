@@ -132,7 +132,15 @@ fn money(facts: &ProcessFacts) -> Option<String> {
         let tokens = usage.input + usage.output;
         (tokens > 0).then(|| format!("{name} {cost}{}", count(tokens, "token")))
     };
-    let parts = [part("spent", facts.spent), part("saved", facts.saved)];
+    let cheaper = facts.list_cost.filter(|list| facts.spent.cost.is_some_and(|paid| paid < *list));
+    let cheaper = cheaper.map(|list| format!("{list} at list price"));
+    let details: Vec<String> = usage::cached(facts.spent).into_iter().chain(cheaper).collect();
+    let spent = part("spent", facts.spent).map(|spent| match details.as_slice() {
+        [] => spent,
+        details => format!("{spent} ({})", details.join(", ")),
+    });
+    // What was cached when judgments were made says nothing of this run.
+    let parts = [spent, part("saved", facts.saved)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }

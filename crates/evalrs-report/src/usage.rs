@@ -46,7 +46,7 @@ fn sentence(usage: &ModelUsage) -> String {
 
 /// What the conversations of a target came to: how many were held, and what they used.
 pub fn target_lines(tally: &ActionTally) -> Vec<String> {
-    let ActionTally { total, cached, asked, failed, pending, spent, saved } = *tally;
+    let ActionTally { total, cached, asked, failed, pending, spent, saved, .. } = *tally;
     let mut counts = vec![format!("{asked} run"), format!("{cached} cached")];
     counts.extend((failed > 0).then(|| format!("{failed} failed")));
     counts.extend((pending > 0).then(|| format!("{pending} not run")));
@@ -63,7 +63,19 @@ pub(crate) fn used(name: &str, usage: Usage) -> Option<String> {
     let cost = usage.cost.filter(|cost| *cost > Cost::ZERO).map(|cost| cost.to_string());
     let tokens = (tokens > 0).then(|| count(tokens, "token"));
     let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
-    (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
+    let cached = cached(usage).map_or_else(String::new, |cached| format!(" ({cached})"));
+    (!parts.is_empty()).then(|| format!("{name} {}{cached}", parts.join(", ")))
+}
+
+/// Which of the tokens the provider's cache had, or got.
+pub(crate) fn cached(usage: Usage) -> Option<String> {
+    let parts = [
+        (usage.cache_read, "read from the provider's cache"),
+        (usage.cache_write, "written to the provider's cache"),
+    ];
+    let known = parts.iter().filter(|(tokens, _)| *tokens > 0);
+    let parts: Vec<String> = known.map(|(tokens, how)| format!("{tokens} {how}")).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 #[cfg(test)]

@@ -90,6 +90,8 @@ static HISTORY: Section = section!["`[history]`",
 static PRICE: Section = section!["a price",
     "input": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens sent";
     "output": FieldShape::Number(0.0, f64::MAX, DOLLARS), required => "US dollars for a million tokens received";
+    "cache_read": FieldShape::Number(0.0, f64::MAX, DOLLARS) => "the same for tokens that are read from the provider's cache; if absent, by the family of the model";
+    "cache_write": FieldShape::Number(0.0, f64::MAX, DOLLARS) => "the same for tokens that are written to it";
 ];
 
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
@@ -164,15 +166,18 @@ fn read_price(model: Field<'_>) -> Option<Price> {
     };
     let input = dollars("input");
     let output = dollars("output");
+    let cache_read = fields.number("cache_read");
+    let cache_write = fields.number("cache_write");
     fields.finish();
-    Some(Price { input: input?, output: output? })
+    Some(Price { input: input?, output: output?, cache_read, cache_write })
 }
 
 /// The name that was meant, and its second part, where dots without quotes made tables of `gpt-4.1`.
 fn name_cut_at_dots(model: &YamlEntry) -> Option<(String, &YamlEntry)> {
     let Yaml::Map(parts) = &model.value.value else { return None };
     let is_rest = |part: &&YamlEntry| {
-        matches!(part.value.value, Yaml::Map(_)) && !["input", "output"].contains(&&*part.key)
+        matches!(part.value.value, Yaml::Map(_))
+            && !["input", "output", "cache_read", "cache_write"].contains(&&*part.key)
     };
     let part = parts.iter().find(is_rest)?;
     let rest = name_cut_at_dots(part).map_or_else(|| part.key.clone(), |(rest, _)| rest);
@@ -256,9 +261,9 @@ mod tests {
                 "[prices.\"gpt-4o-mini\"]\ninput = 0.15\noutput = 0.6\n[prices]\n\"acme/llama-3.1\" = { input = 0, output = 0 }\nclaude-opus-4.output = 75\nclaude-opus-4.input = 15\n",
                 Workspace {
                     prices: vec![
-                        ("gpt-4o-mini".to_owned(), Price { input: 0.15, output: 0.6 }),
-                        ("acme/llama-3.1".to_owned(), Price { input: 0.0, output: 0.0 }),
-                        ("claude-opus-4".to_owned(), Price { input: 15.0, output: 75.0 }),
+                        ("gpt-4o-mini".to_owned(), Price::new(0.15, 0.6)),
+                        ("acme/llama-3.1".to_owned(), Price::new(0.0, 0.0)),
+                        ("claude-opus-4".to_owned(), Price::new(15.0, 75.0)),
                     ],
                     ..Workspace::default()
                 },

@@ -9,7 +9,7 @@ use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_graph::exports::{self, ExportedResult};
 use evalrs_graph::queries::{self, gate_rule};
-use evalrs_model::outcome::ActionTally;
+use evalrs_model::outcome::{ActionTally, sum_of_known};
 use evalrs_report::ending::RunEnding;
 use evalrs_report::labels::labelled;
 use evalrs_report::origin::ReportOrigin;
@@ -212,6 +212,12 @@ pub(crate) fn process_facts(
         cached: has_actions.then(|| sum(|tally| tally.cached)),
         failed: has_actions.then(|| sum(|tally| tally.failed)),
         spent: facts.spent,
+        list_cost: facts
+            .actions
+            .0
+            .iter()
+            .map(|(_, tally)| tally.list_cost)
+            .fold(None, sum_of_known),
         saved: facts.saved,
         target: facts.target,
         seconds,

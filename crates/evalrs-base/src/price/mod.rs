@@ -3,6 +3,7 @@
 //! Owns list prices, how a model's name finds its price, and money. Knows no request and no run. A model that is
 //! not listed has no price: a sibling's price would be a guess, and `gpt-4o-audio-preview` is no `gpt-4o`.
 
+pub mod caching;
 pub mod cost;
 
 use std::cmp::Reverse;
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use caching::CacheTerms;
 pub use cost::Cost;
 
 /// The list prices: `prices.toml`, which a test reads.
@@ -34,6 +36,9 @@ struct PriceList {
     /// What gateways write before a model's own name.
     vendors: Vec<String>,
     models: BTreeMap<String, Price>,
+    /// How prompts are cached, by the family of the model.
+    #[serde(default)]
+    caching: BTreeMap<String, CacheTerms>,
 }
 
 /// What a million tokens cost, in US dollars, each 0 or more; a local model costs nothing.
@@ -43,22 +48,71 @@ pub struct Price {
     pub input: f64,
     /// A million tokens of what it writes, its reasoning included.
     pub output: f64,
+    /// A million tokens that are read from the provider's cache; if absent, by the family of the model.
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    /// A million tokens that are written to it; if absent, by the family of the model.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+/// The tokens of requests, as they are billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BilledTokens {
+    /// All that the model reads.
+    pub input: u64,
+    /// Those of them that are read from the provider's cache.
+    pub cache_read: u64,
+    /// Those of them that are written to it.
+    pub cache_write: u64,
+    /// What the model writes.
+    pub output: u64,
 }
 
 impl Price {
+    /// This much for a million tokens of input and of output.
+    pub fn new(input: f64, output: f64) -> Self {
+        Self { input, output, cache_read: None, cache_write: None }
+    }
+
+    /// The same with what the caches of a provider cost, where nobody has said so.
+    #[must_use]
+    fn cached(self, caching: Option<CacheTerms>) -> Self {
+        let factor = |of: fn(CacheTerms) -> f64| caching.map_or(1.0, of) * self.input;
+        Self {
+            cache_read: self.cache_read.or(Some(factor(|caching| caching.read))),
+            cache_write: self.cache_write.or(Some(factor(|caching| caching.write))),
+            ..self
+        }
+    }
+
+    /// What `tokens` are billed, `share` of everything: 0.5 in a batch.
+    pub fn bill(self, tokens: BilledTokens, share: f64) -> Cost {
+        let BilledTokens { input, cache_read, cache_write, output } = tokens;
+        let plain = input.saturating_sub(cache_read).saturating_sub(cache_write);
+        sum(&[
+            (plain, self.input * share),
+            (cache_read, self.cache_read.unwrap_or(self.input) * share),
+            (cache_write, self.cache_write.unwrap_or(self.input) * share),
+            (output, self.output * share),
+        ])
+    }
+
     /// The cost of one judgment, rounded once, half up. At most [`Cost::MAX`].
     pub fn cost(self, input_tokens: u64, output_tokens: u64) -> Cost {
-        const MILLION: u128 = 1_000_000;
-        // Prices have few decimals: as whole nano-dollars a million tokens they are exact, and so is the sum.
-        let part = |tokens: u64, price: f64| {
-            let nanos = Cost::from_dollars(price).map_or(0, Cost::nanos);
-            u128::from(tokens) * u128::from(nanos)
-        };
-        let sum = part(input_tokens, self.input).saturating_add(part(output_tokens, self.output));
-        Cost::from_nanos(
-            u64::try_from(sum.saturating_add(MILLION / 2) / MILLION).unwrap_or(u64::MAX),
-        )
+        sum(&[(input_tokens, self.input), (output_tokens, self.output)])
     }
+}
+
+/// The cost of tokens, each with its price for a million, rounded once.
+fn sum(parts: &[(u64, f64)]) -> Cost {
+    const MILLION: u128 = 1_000_000;
+    // Prices have few decimals: as whole nano-dollars a million tokens they are exact, and so is the sum.
+    let sum = parts.iter().fold(0u128, |sum, (tokens, price)| {
+        let nanos = Cost::from_dollars(*price).map_or(0, Cost::nanos);
+        sum.saturating_add(u128::from(*tokens) * u128::from(nanos))
+    });
+    Cost::from_nanos(u64::try_from(sum.saturating_add(MILLION / 2) / MILLION).unwrap_or(u64::MAX))
 }
 
 /// The prices of models: those of the workspace, then the list prices.
@@ -83,6 +137,11 @@ impl Prices {
         }
         let overrides = self.overrides.iter().map(|(name, price)| (name.as_str(), *price));
         best(bare(model), overrides).or_else(|| listed(bare(model)))
+    }
+
+    /// The price of `model`, with that of its provider's caches.
+    pub fn billing(&self, model: &str) -> Option<Price> {
+        Some(self.of(model)?.cached(caching_of(model)))
     }
 
     /// That of the model `asked`, else of the one that `answered`.
@@ -118,6 +177,17 @@ fn listed(model: &str) -> Option<Price> {
         let version = model[end..].strip_prefix('-');
         version.is_none_or(is_version).then_some(*price)
     })
+}
+
+/// How the prompts of `model` are cached; none of a model that is not known.
+pub fn caching_of(model: &str) -> Option<CacheTerms> {
+    let model = bare(model);
+    let is_family = |family: &str| {
+        let rest = model.strip_prefix(family);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+    };
+    let families = LISTED.caching.iter().filter(|(family, _)| is_family(family));
+    families.max_by_key(|(family, _)| family.len()).map(|(_, caching)| *caching)
 }
 
 /// The name without the vendors before it.
@@ -164,14 +234,14 @@ mod tests {
     use super::{Cost, LISTED, Price, Prices, as_of, bare, best, is_date, is_version};
 
     fn price(input: f64, output: f64) -> Price {
-        Price { input, output }
+        Price::new(input, output)
     }
 
     #[test]
     fn the_table_is_sound() {
         assert!(is_date(as_of()), "{}", as_of());
         assert!(LISTED.models.len() > 80);
-        for (name, Price { input, output }) in &LISTED.models {
+        for (name, Price { input, output, .. }) in &LISTED.models {
             assert!(*input >= 0.0 && output >= input && output.is_finite(), "{name}");
             // Whole nano-dollars a million tokens, or a cost would be rounded twice.
             for value in [input, output] {

@@ -137,14 +137,21 @@ impl<'a> Admission<'a> {
             return StartVerdict::Closed(closed);
         }
         while has_room && let Some(next) = self.queues.next(self.limits, self.may_start()) {
-            let launch = match render(&next.action, next.endpoint) {
+            let mut launch = match render(&next.action, next.endpoint) {
                 Ok(launch) => launch,
                 Err(broken) => {
-                    self.queues.landed(next.endpoint);
+                    self.queues.landed(next.endpoint, next.prefix, false);
                     return StartVerdict::Broken(next.action, broken);
                 }
             };
+            let is_cached = match &mut launch {
+                Launch::Judge(judge) => judge.mark(next.prefix.is_some()),
+                Launch::Program(_) | Launch::Target(_) => false,
+            };
             if let Some(waiting) = self.pay(&next, &launch) {
+                if let Some(prefix) = next.prefix.filter(|_| !is_cached) {
+                    self.queues.go_on(prefix, true);
+                }
                 return StartVerdict::Start(waiting, Box::new(launch));
             }
             // Programs cost nothing: they may start nevertheless.
@@ -172,7 +179,7 @@ impl<'a> Admission<'a> {
     /// Reserves what an action will probably cost. None if the budget does not allow it.
     fn pay(&mut self, next: &Next<WaitingAction>, launch: &Launch) -> Option<WaitingAction> {
         if matches!(launch, Launch::Program(_)) {
-            return Some(WaitingAction { expected: Cost::ZERO, ..next.action });
+            return Some(WaitingAction { expected: Cost::ZERO, prefix: None, ..next.action });
         }
         let expected = self.expected_cost(launch);
         if !self.budget.allows(expected, self.spending) {
@@ -185,7 +192,7 @@ impl<'a> Admission<'a> {
         };
         *left = left.saturating_sub(1);
         self.blocked = self.blocked.or(self.held());
-        Some(WaitingAction { expected, ..next.action })
+        Some(WaitingAction { expected, prefix: next.prefix, ..next.action })
     }
 
     /// What an action will probably cost; nothing where money has no limit, or nobody knows.
@@ -206,7 +213,7 @@ impl<'a> Admission<'a> {
 
     /// Another process makes an action that was to start: its place is free, and nothing is spent.
     pub(crate) fn withdraw(&mut self, launch: &Launch, waiting: &WaitingAction) {
-        self.queues.landed(launch.endpoint());
+        self.queues.landed(launch.endpoint(), waiting.prefix, false);
         self.budget.withdrawn(waiting.expected);
         let left = match launch {
             Launch::Target(_) => &mut self.conversations_left,
@@ -224,7 +231,7 @@ impl<'a> Admission<'a> {
         usage: Usage,
         failed: Option<FailureKind>,
     ) {
-        self.queues.landed(endpoint);
+        self.queues.landed(endpoint, waiting.prefix, failed.is_none());
         let is_free = failed.is_some_and(|kind| !kind.policy().billed);
         let usage = Usage { cost: usage.cost.or(is_free.then_some(Cost::ZERO)), ..usage };
         match waiting.purpose {
@@ -235,7 +242,7 @@ impl<'a> Admission<'a> {
 
     /// An action was cancelled: its place is free. It will be paid for all the same, though it is not known how much.
     pub(crate) fn cancelled(&mut self, endpoint: EndpointId, waiting: &WaitingAction) {
-        self.queues.landed(endpoint);
+        self.queues.landed(endpoint, waiting.prefix, false);
         self.budget.landed(waiting.expected, Usage::default());
     }
 
@@ -299,6 +306,7 @@ mod tests {
             system: String::new(),
             user: String::new(),
             quotable: Vec::new(),
+            shared: 0,
             temperature: None,
             seed: None,
             max_tokens: None,
@@ -316,6 +324,8 @@ mod tests {
             endpoint: JudgeEndpointId(0),
             what_for: String::new(),
             base_url: String::new(),
+            caching: None,
+            mark: None,
             api_key: None,
             headers: Vec::new(),
             patience: Patience::default(),
@@ -362,7 +372,7 @@ mod tests {
                 QueueOwner::Judges(Endpoint { provider, base_url: "e".to_owned(), api_key: None })
             };
             let queue = admission.queues.queue(owner, "m", PROGRAM_LIMITS);
-            admission.queues.push(queue, 0, waiting(*number));
+            admission.queues.push(queue, 0, None, waiting(*number));
         }
         admission.open_endpoints();
         admission

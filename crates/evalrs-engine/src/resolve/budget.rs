@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_landed_says_what_is_expected() {
         let mut budget = Budget::default();
-        let price = Price { input: 1_000.0, output: 10_000.0 };
+        let price = Price::new(1_000.0, 10_000.0);
         assert_eq!(budget.expected(3_000, price), cents(100 + 200));
         budget.landed(Cost::ZERO, used(1));
         assert_eq!(budget.expected(3_000, price), cents(100 + 100));
@@ -135,7 +135,7 @@ mod tests {
         budget.conversation_landed(Cost::ZERO, used(2));
         budget.conversation_landed(cents(2), used(4));
         assert_eq!(budget.expected_conversation(), cents(3));
-        let price = Price { input: 1_000.0, output: 10_000.0 };
+        let price = Price::new(1_000.0, 10_000.0);
         let of_judge = budget.expected(3_000, price);
         assert_eq!(of_judge, cents(100 + 200), "what agents say is no measure of judges");
         let limits = SpendingLimits { max_calls: None, max_cost: Some(cents(8)) };

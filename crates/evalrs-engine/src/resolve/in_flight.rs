@@ -17,7 +17,7 @@ use super::persist::{LandedAction, StoreWriter};
 use super::waiting::WaitingAction;
 use crate::session::programs::outputs::ProgramNow;
 use crate::session::programs::read_program::ReadProgram;
-use evalrs_base::price::Prices;
+use evalrs_base::price::{Cost, Prices};
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_eval::target::TargetIdentity;
@@ -65,6 +65,8 @@ pub(crate) struct Arrival<T = WaitingAction> {
     pub waiting: T,
     pub endpoint: EndpointId,
     pub usage: Usage,
+    /// What its tokens cost at list price.
+    pub list_cost: Option<Cost>,
     /// Why it has no reply, if it has none.
     pub failure: Option<(FailureKind, String)>,
     pub superseded: bool,
@@ -309,9 +311,11 @@ impl<'a, T: Copy> InFlight<'a, T> {
             Outcome::Failure(failure) => Some((failure.kind, failure.told())),
         };
         let usage = landed.outcome.usage();
+        let list_cost = landed.action.cost(&landed.outcome, &self.prices);
         self.unpaid += usize::from(landed.action.is_free());
         self.landed.push(landed);
-        InFlightEvent::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
+        let arrival = Arrival { waiting, endpoint, usage, list_cost, failure, superseded };
+        InFlightEvent::Landed(arrival)
     }
 
     fn written(&mut self, landed: LandedAction) -> Option<WrittenAction<T>> {

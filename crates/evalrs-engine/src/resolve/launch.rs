@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::action::Action;
-use evalrs_eval::judge::JudgeEndpoint;
+use evalrs_eval::judge::{JudgeEndpoint, provider};
 use evalrs_eval::target::TargetAction;
 use evalrs_exec::targets::{TargetAccess, TargetLaunch};
 use evalrs_exec::{
@@ -66,6 +66,8 @@ pub(crate) fn launch(
         endpoint,
         what_for,
         base_url: access.base_url.to_owned(),
+        caching: provider::caching(access.spec, access.base_url),
+        mark: None,
         api_key: access.api_key(),
         headers: access.headers(),
         patience: access.spec.patience.clone(),

@@ -226,6 +226,7 @@ mod tests {
             system: String::new(),
             user: "Is it kind?".to_owned(),
             quotable: Vec::new(),
+            shared: 0,
             temperature: None,
             seed: None,
             max_tokens: None,

@@ -1,10 +1,13 @@
 //! A queue for each endpoint and model: an endpoint that has to wait does not delay others, and one model of an endpoint
 //! may be disabled while others are called.
 //!
+//! Requests that begin alike share the provider's cache: the first goes alone until it has landed, and the others wait for it
+//! ([`PrefixState`]). Meanwhile other actions start.
+//!
 //! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
 //! in flight comes next, so that a slow one does not fill every place; among equals, the earliest action.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use evalrs_exec::{Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings, Room};
 
@@ -48,7 +51,28 @@ struct EndpointQueue<T> {
 #[derive(Debug)]
 struct ModelQueue<T> {
     model: String,
-    actions: BTreeMap<At, T>,
+    actions: BTreeMap<At, QueuedAction<T>>,
+    begun: HashMap<PrefixDigest, PrefixState<T>>,
+}
+
+/// What the requests of some actions begin with, by its digest.
+pub(crate) type PrefixDigest = u64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct QueuedAction<T> {
+    prefix: Option<PrefixDigest>,
+    action: T,
+}
+
+/// The actions with one prefix, from when there are two of them.
+#[derive(Debug)]
+enum PrefixState<T> {
+    /// None is under way, and so many wait.
+    Queued(usize),
+    /// The first is under way: those that were to start wait for it, and so many are still queued.
+    First { held: Vec<(At, QueuedAction<T>)>, queued: usize },
+    /// The provider may have it by now.
+    Sent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +87,8 @@ pub(crate) struct Next<T> {
     pub endpoint: EndpointId,
     queue: QueueId,
     at: At,
+    /// What its request begins with, if others begin like it.
+    pub prefix: Option<PrefixDigest>,
     pub action: T,
 }
 
@@ -72,6 +98,90 @@ pub(crate) struct ClosedQueue<T> {
     /// Why, in a sentence that names which.
     pub reason: String,
     pub rest: Vec<T>,
+}
+
+impl<T> PrefixState<T> {
+    /// One of those that are queued starts, and the others wait for it.
+    fn start(&mut self) {
+        if let Self::Queued(n) = self {
+            *self = Self::First { held: Vec::new(), queued: n.saturating_sub(1) };
+        }
+    }
+}
+
+impl<T> ModelQueue<T> {
+    fn new(model: &str) -> Self {
+        Self { model: model.to_owned(), actions: BTreeMap::new(), begun: HashMap::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.actions.len() + self.held().count()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.actions.is_empty() && self.held().next().is_none()
+    }
+
+    /// What waits for the first action with the same prefix.
+    fn held(&self) -> impl Iterator<Item = &(At, QueuedAction<T>)> {
+        self.begun.values().flat_map(|begun| match begun {
+            PrefixState::First { held, .. } => held.as_slice(),
+            PrefixState::Queued(_) | PrefixState::Sent => &[],
+        })
+    }
+
+    fn push(&mut self, at: At, prefix: Option<PrefixDigest>, action: T) {
+        if let Some(prefix) = prefix
+            && let PrefixState::Queued(n) =
+                self.begun.entry(prefix).or_insert(PrefixState::Queued(0))
+        {
+            *n += 1;
+        }
+        self.actions.insert(at, QueuedAction { prefix, action });
+    }
+
+    /// Takes out the first action. None if it has to wait for another one, as it does from then on.
+    fn pop(&mut self) -> Option<(At, QueuedAction<T>)> {
+        let (at, mut queued) = self.actions.pop_first()?;
+        let Some(prefix) = queued.prefix else { return Some((at, queued)) };
+        match self.begun.get_mut(&prefix) {
+            Some(PrefixState::First { held, queued: left }) => {
+                held.push((at, queued));
+                *left = left.saturating_sub(1);
+                return None;
+            }
+            Some(PrefixState::Sent) => {}
+            Some(begun @ PrefixState::Queued(2..)) => begun.start(),
+            // It is alone.
+            Some(PrefixState::Queued(_)) | None => {
+                self.begun.remove(&prefix);
+                queued.prefix = None;
+            }
+        }
+        Some((at, queued))
+    }
+
+    /// The first action with this prefix is not under way any more. If it `is_sent`, the others follow; else one of them is
+    /// the first.
+    fn go_on(&mut self, prefix: PrefixDigest, is_sent: bool) {
+        let Some(begun) = self.begun.get_mut(&prefix) else { return };
+        let PrefixState::First { held, queued } = begun else { return };
+        let held = std::mem::take(held);
+        *begun =
+            if is_sent { PrefixState::Sent } else { PrefixState::Queued(*queued + held.len()) };
+        self.actions.extend(held);
+    }
+
+    /// Takes out everything that waits.
+    fn take(&mut self) -> BTreeMap<At, QueuedAction<T>> {
+        let mut all = std::mem::take(&mut self.actions);
+        for begun in std::mem::take(&mut self.begun).into_values() {
+            if let PrefixState::First { held, .. } = begun {
+                all.extend(held);
+            }
+        }
+        all
+    }
 }
 
 impl<T> EndpointQueue<T> {
@@ -85,11 +195,11 @@ impl<T> EndpointQueue<T> {
     }
 
     fn len(&self) -> usize {
-        self.models.iter().map(|model| model.actions.len()).sum()
+        self.models.iter().map(ModelQueue::len).sum()
     }
 
     fn is_empty(&self) -> bool {
-        self.models.iter().all(|model| model.actions.is_empty())
+        self.models.iter().all(ModelQueue::is_empty)
     }
 
     /// The action that comes first, and the ordinal of its queue.
@@ -101,10 +211,9 @@ impl<T> EndpointQueue<T> {
 
 /// Takes out everything that waits for these models, in the order of the queue.
 fn take_all<'a, T: 'a>(models: impl Iterator<Item = &'a mut ModelQueue<T>>) -> Vec<T> {
-    let mut all: Vec<(At, T)> =
-        models.flat_map(|model| std::mem::take(&mut model.actions)).collect();
+    let mut all: Vec<(At, QueuedAction<T>)> = models.flat_map(ModelQueue::take).collect();
     all.sort_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, action)| action).collect()
+    all.into_iter().map(|(_, queued)| queued.action).collect()
 }
 
 impl<T> Queues<T> {
@@ -135,21 +244,27 @@ impl<T> Queues<T> {
         queue.limits = Some(queue.limits.map_or(limits, |held| held.and(limits)));
         let known = queue.models.iter().position(|queue| queue.model == model);
         let model = known.unwrap_or_else(|| {
-            queue.models.push(ModelQueue { model: model.to_owned(), actions: BTreeMap::new() });
+            queue.models.push(ModelQueue::new(model));
             queue.models.len() - 1
         });
         QueueId { endpoint: at, model }
     }
 
     /// Puts an action behind those of its rank and of lower ones.
-    pub(crate) fn push(&mut self, queue: QueueId, rank: u8, waiting: T) {
+    pub(crate) fn push(
+        &mut self,
+        queue: QueueId,
+        rank: u8,
+        prefix: Option<PrefixDigest>,
+        waiting: T,
+    ) {
         let at = (rank, self.count);
-        self.actions(queue).insert(at, waiting);
+        self.model(queue).push(at, prefix, waiting);
         self.count += 1;
     }
 
-    fn actions(&mut self, id: QueueId) -> &mut BTreeMap<At, T> {
-        &mut self.endpoints[id.endpoint].models[id.model].actions
+    fn model(&mut self, id: QueueId) -> &mut ModelQueue<T> {
+        &mut self.endpoints[id.endpoint].models[id.model]
     }
 
     /// Makes every endpoint known to the executor.
@@ -193,31 +308,52 @@ impl<T> Queues<T> {
         limits: &dyn ExecutionLimits,
         may_start: impl Fn(&QueueOwner) -> bool,
     ) -> Option<Next<T>> {
-        let queues = self.endpoints.iter_mut().zip(0..).filter(|(queue, _)| {
-            may_start(&queue.owner)
-                && !queue.is_empty()
-                && queue.has_place()
-                && limits.room(queue.id) == Room::Now
-        });
-        let (queue, ordinal) = queues.min_by_key(|(queue, _)| {
-            let ((rank, at), _) = queue.first().unwrap_or_default();
-            (rank, queue.under_way, at)
-        })?;
-        let (_, model) = queue.first()?;
-        let (at, action) = queue.models[model].actions.pop_first()?;
-        queue.under_way += 1;
-        Some(Next { endpoint: queue.id, queue: QueueId { endpoint: ordinal, model }, at, action })
+        loop {
+            let queues = self.endpoints.iter_mut().zip(0..).filter(|(queue, _)| {
+                may_start(&queue.owner)
+                    && queue.first().is_some()
+                    && queue.has_place()
+                    && limits.room(queue.id) == Room::Now
+            });
+            let (queue, ordinal) = queues.min_by_key(|(queue, _)| {
+                let ((rank, at), _) = queue.first().unwrap_or_default();
+                (rank, queue.under_way, at)
+            })?;
+            let (_, model) = queue.first()?;
+            let Some((at, QueuedAction { prefix, action })) = queue.models[model].pop() else {
+                continue;
+            };
+            queue.under_way += 1;
+            let id = QueueId { endpoint: ordinal, model };
+            return Some(Next { endpoint: queue.id, queue: id, at, prefix, action });
+        }
     }
 
     pub(crate) fn put_back(&mut self, next: Next<T>) {
-        self.landed(next.endpoint);
-        self.actions(next.queue).insert(next.at, next.action);
+        self.landed(next.endpoint, next.prefix, false);
+        let Next { queue, at, prefix, action, .. } = next;
+        self.model(queue).push(at, prefix, action);
     }
 
-    /// An action of this endpoint landed.
-    pub(crate) fn landed(&mut self, endpoint: EndpointId) {
+    /// An action of this endpoint is not under way any more. If it `is_sent`, those that begin like it follow.
+    pub(crate) fn landed(
+        &mut self,
+        endpoint: EndpointId,
+        prefix: Option<PrefixDigest>,
+        is_sent: bool,
+    ) {
         if let Some(queue) = self.endpoints.iter_mut().find(|queue| queue.id == endpoint) {
             queue.under_way = queue.under_way.saturating_sub(1);
+        }
+        if let Some(prefix) = prefix {
+            self.go_on(prefix, is_sent);
+        }
+    }
+
+    /// Nobody waits for the first of those with this prefix any more.
+    pub(crate) fn go_on(&mut self, prefix: PrefixDigest, is_sent: bool) {
+        for model in self.endpoints.iter_mut().flat_map(|queue| &mut queue.models) {
+            model.go_on(prefix, is_sent);
         }
     }
 
@@ -233,13 +369,14 @@ impl<T> Queues<T> {
     /// Moves these up to the end of those of `rank`, if they are behind them. Whether it was anywhere.
     pub(crate) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) -> bool {
         let mut is_there = false;
-        for ModelQueue { actions, .. } in
-            self.endpoints.iter_mut().flat_map(|queue| &mut queue.models)
-        {
-            is_there |= actions.range(..(rank + 1, 0)).any(|(_, waiting)| is_meant(waiting));
+        for model in self.endpoints.iter_mut().flat_map(|queue| &mut queue.models) {
+            // What waits for another action starts once that has landed, before all others.
+            is_there |= model.held().any(|(_, queued)| is_meant(&queued.action));
+            let actions = &mut model.actions;
+            let is_meant = |(_, queued): &(&At, &QueuedAction<T>)| is_meant(&queued.action);
+            is_there |= actions.range(..(rank + 1, 0)).any(|queued| is_meant(&queued));
             let later = actions.range((rank + 1, 0)..);
-            let meant: Vec<At> =
-                later.filter(|(_, waiting)| is_meant(waiting)).map(|(at, _)| *at).collect();
+            let meant: Vec<At> = later.filter(is_meant).map(|(at, _)| *at).collect();
             is_there |= !meant.is_empty();
             for at in meant {
                 if let Some(waiting) = actions.remove(&at) {
@@ -259,9 +396,9 @@ impl<T> Queues<T> {
                 continue;
             }
             let EndpointId::Judge(id) = queue.id else { continue };
-            for model in queue.models.iter_mut().filter(|model| !model.actions.is_empty()) {
+            for model in queue.models.iter_mut().filter(|model| !model.is_empty()) {
                 if let Some(reason) = limits.closed_model(id, &model.model) {
-                    let rest = std::mem::take(&mut model.actions).into_values().collect();
+                    let rest = model.take().into_values().map(|queued| queued.action).collect();
                     closed.push(ClosedQueue { reason, rest });
                 }
             }
@@ -343,7 +480,7 @@ mod tests {
         let mut queues = Queues::new();
         for action in actions {
             let queue = queues.queue(QueueOwner::Judges(endpoint(&action[..1])), "open", SETTINGS);
-            queues.push(queue, 0, *action);
+            queues.push(queue, 0, None, *action);
         }
         queues.open(&executor);
         (executor, queues)
@@ -392,7 +529,7 @@ mod tests {
         let next = |queues: &mut Queues<_>| queues.next(&executor, all).map(|next| next.action);
         assert_eq!([next(&mut queues), next(&mut queues)], [Some("a1"), Some("b1")]);
         for expected in ["b2", "b3"] {
-            queues.landed(EndpointId::Judge(JudgeEndpointId(1)));
+            queues.landed(EndpointId::Judge(JudgeEndpointId(1)), None, true);
             assert_eq!(next(&mut queues), Some(expected));
         }
     }
@@ -415,10 +552,10 @@ mod tests {
     fn a_model_that_is_closed_leaves_others_of_its_endpoint_alone() {
         let (executor, mut queues) = queue(&["a1", "b1"]);
         let closed = queues.queue(QueueOwner::Judges(endpoint("a")), "closed", SETTINGS);
-        queues.push(closed, 0, "a2");
-        queues.push(closed, 0, "a3");
+        queues.push(closed, 0, None, "a2");
+        queues.push(closed, 0, None, "a3");
         let open = queues.queue(QueueOwner::Judges(endpoint("a")), "open", SETTINGS);
-        queues.push(open, 0, "a4");
+        queues.push(open, 0, None, "a4");
         let first = queues.next(&executor, all).unwrap();
         queues.put_back(first);
         let closed = queues.take_closed(&executor);
@@ -434,7 +571,7 @@ mod tests {
         let mut queues = Queues::new();
         for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
             let queue = queues.queue(QueueOwner::Judges(endpoint("a")), model, SETTINGS);
-            queues.push(queue, 0, action);
+            queues.push(queue, 0, None, action);
         }
         queues.open(&executor);
         assert_eq!(queues.len(), 4);
@@ -455,5 +592,66 @@ mod tests {
         let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2", "a3"]);
         queues.next(&executor, all);
         assert_eq!(queues.take_rest(), ["b1", "a2", "b2", "a3"]);
+    }
+
+    /// Actions with prefixes: `x1` and `x2` begin alike.
+    fn begun(actions: &[&'static str]) -> (Queues<&'static str>, Doorkeeper) {
+        let mut queues = Queues::new();
+        let settings = LimitSettings { most: 9, ..SETTINGS };
+        let queue = queues.queue(QueueOwner::Judges(endpoint("a")), "open", settings);
+        for action in actions {
+            queues.push(queue, 0, Some(u64::from(action.as_bytes()[0])), *action);
+        }
+        let executor = Doorkeeper::default();
+        queues.open(&executor);
+        (queues, executor)
+    }
+
+    #[test]
+    fn the_first_of_those_that_begin_alike_goes_alone() {
+        let (mut queues, executor) = begun(&["x1", "x2", "y1", "x3", "z1", "y2"]);
+        let started = |queues: &mut Queues<&'static str>| {
+            let next = std::iter::from_fn(|| queues.next(&executor, all));
+            next.map(|next| (next.action, next.prefix.is_some())).collect::<Vec<_>>()
+        };
+        let a = EndpointId::Judge(JudgeEndpointId(0));
+        let of = |name: u8| Some(u64::from(name));
+        // One that nobody begins like waits for nobody, and nobody for it.
+        assert_eq!(started(&mut queues), [("x1", true), ("y1", true), ("z1", false)]);
+        assert_eq!((queues.len(), queues.is_empty()), (3, false));
+        queues.landed(a, of(b'x'), true);
+        assert_eq!(started(&mut queues), [("x2", true), ("x3", true)]);
+        // It came to nothing: the next one is the first.
+        queues.landed(a, of(b'y'), false);
+        assert_eq!(started(&mut queues), [("y2", false)]);
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn those_that_wait_for_another_one_are_never_lost() {
+        let (mut queues, executor) = begun(&["x1", "x2", "x3", "x4"]);
+        let first = queues.next(&executor, all).unwrap();
+        assert_eq!((first.action, queues.next(&executor, all)), ("x1", None));
+        assert!(queues.promote(0, &|action| *action == "x3"));
+        queues.put_back(first);
+        let first = queues.next(&executor, all).unwrap();
+        assert_eq!((first.action, queues.next(&executor, all)), ("x1", None));
+        // What it begins with is too short to be cached.
+        queues.go_on(u64::from(b'x'), true);
+        assert_eq!(queues.next(&executor, all).unwrap().action, "x2");
+        let (mut queues, executor) = begun(&["x1", "x2", "x3"]);
+        queues.next(&executor, all).unwrap();
+        assert_eq!(queues.next(&executor, all), None);
+        assert_eq!(queues.take_rest(), ["x2", "x3"]);
+        assert!(queues.is_empty());
+        let (mut queues, executor) = begun(&["x1", "x2", "x3"]);
+        queues.next(&executor, all).unwrap();
+        assert_eq!(queues.next(&executor, all), None);
+        executor.rooms.borrow_mut()[0] = Room::Closed("it is gone".to_owned());
+        let closed = queues.take_closed(&executor);
+        assert_eq!(
+            closed.iter().map(|queue| queue.rest.clone()).collect::<Vec<_>>(),
+            [["x2", "x3"]]
+        );
     }
 }

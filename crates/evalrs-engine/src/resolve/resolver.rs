@@ -16,6 +16,7 @@ use super::elsewhere::StoredEndpoints;
 use super::in_flight::{Arrival, InFlight, InFlightEvent, WrittenAction};
 use super::launch::{launch, target_limits};
 use super::outstanding::OutstandingCounts;
+use super::prefixes::KnownPrefixes;
 use super::queues::{ClosedQueue, PROGRAM_LIMITS, QueueOwner};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settled::Settlement;
@@ -31,7 +32,7 @@ use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{Database, Db};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
+use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage, sum_of_known};
 use evalrs_store::{OutcomeStore, StoreError};
 use evalrs_system::System;
 
@@ -190,6 +191,7 @@ impl<'a> Resolver<'a> {
     /// Queues the list by endpoint and model.
     pub(crate) fn enqueue(&mut self, rank: RankOf<'_>) {
         let mut known = BTreeMap::new();
+        let mut prefixes = KnownPrefixes::default();
         for waiting in std::mem::take(&mut self.list.queue) {
             let grader = waiting.cell.grader;
             self.outstanding.add(grader);
@@ -211,7 +213,8 @@ impl<'a> Resolver<'a> {
                 }
                 None => queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
             };
-            queues.push(queue, rank(&self.session.db, &waiting), waiting);
+            let prefix = prefixes.of(self.session, &waiting);
+            queues.push(queue, rank(&self.session.db, &waiting), prefix, waiting);
         }
         self.admission.open_endpoints();
     }
@@ -339,7 +342,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn count(&mut self, arrival: Arrival) {
-        let Arrival { waiting, endpoint, usage, failure, superseded } = arrival;
+        let Arrival { waiting, endpoint, usage, list_cost, failure, superseded } = arrival;
         // Its endpoint may have been closed while it waited to be sent.
         let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
         if !was_asked {
@@ -353,6 +356,7 @@ impl<'a> Resolver<'a> {
         }
         let tally = self.list.tally(&waiting);
         tally.spent = tally.spent + usage;
+        tally.list_cost = sum_of_known(tally.list_cost, list_cost);
         tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
         tally.pending += u64::from(!was_asked);
         let failure = failure.map(|(_, message)| message);

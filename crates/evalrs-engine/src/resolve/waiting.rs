@@ -16,10 +16,9 @@ use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Outcomes, Purpose, each_wanted};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::known::KnownGrades;
-use evalrs_graph::known_grades;
 use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
 use evalrs_graph::queries::{self, Grader, Threshold};
-use evalrs_graph::{Db, answers, programs};
+use evalrs_graph::{Db, answers, known_grades, programs};
 use evalrs_model::delta::CellState;
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 use evalrs_model::outcome::{ActionTally, Outcome};
@@ -63,12 +62,14 @@ pub(crate) struct WaitingAction {
     pub purpose: Purpose,
     /// What it is expected to cost, while it is under way.
     pub expected: Cost,
+    /// What its request begins with, while it is under way and others begin like it.
+    pub prefix: Option<super::queues::PrefixDigest>,
 }
 
 impl WaitingAction {
     pub(crate) fn new(cell: CellId, ballot: BallotId, key: ActionKey) -> Self {
-        let expected = Cost::ZERO;
-        Self { cell, ballot, key, generation: 0, purpose: Purpose::Grade, expected }
+        let purpose = Purpose::Grade;
+        Self { cell, ballot, key, generation: 0, purpose, expected: Cost::ZERO, prefix: None }
     }
 }
 

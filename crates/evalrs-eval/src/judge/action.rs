@@ -24,6 +24,8 @@ pub struct JudgeAction {
     pub user: String,
     /// Where in the user message texts stand whose verdicts the judge may quote; in no key.
     pub quotable: Vec<Range<usize>>,
+    /// How many bytes of the user message other requests about the same sample begin with; in no key.
+    pub shared: usize,
     /// The sampling temperature, if one is sent.
     pub temperature: Option<f64>,
     /// The sampling seed.

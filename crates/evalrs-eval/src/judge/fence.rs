@@ -73,6 +73,8 @@ pub(super) enum MessagePiece<'a> {
     Own(Cow<'a, str>),
     /// A text that is put in.
     Text(PlacedText<'a>),
+    /// Here ends what other messages about the same texts begin with.
+    SharedEnd,
 }
 
 /// A text that is put into a message.
@@ -92,15 +94,22 @@ pub(super) struct FencedText {
     pub tag: Option<String>,
     /// Where texts stand in it whose verdicts a judge may quote.
     pub quotable: Vec<Range<usize>>,
+    /// How many bytes other messages about the same texts begin with.
+    pub shared: usize,
 }
 
 pub(super) fn written(pieces: &[MessagePiece<'_>]) -> FencedText {
     let tag = tag(pieces);
     let mut text = String::new();
     let mut quotable = Vec::new();
+    let mut shared = 0;
     for piece in pieces {
         let placed = match piece {
             MessagePiece::Text(placed) => placed,
+            MessagePiece::SharedEnd => {
+                shared = text.len();
+                continue;
+            }
             MessagePiece::Own(own) => {
                 text.push_str(own);
                 continue;
@@ -121,7 +130,7 @@ pub(super) fn written(pieces: &[MessagePiece<'_>]) -> FencedText {
             let _ = write!(text, "\n</{name}-{tag}>");
         }
     }
-    FencedText { text, tag, quotable }
+    FencedText { text, tag, quotable, shared }
 }
 
 /// The digits of the tags: those of a digest of the fenced texts, each once and sorted, with their lengths. Where one of the
@@ -130,7 +139,7 @@ fn tag(pieces: &[MessagePiece<'_>]) -> Option<String> {
     let placed = || {
         pieces.iter().filter_map(|piece| match piece {
             MessagePiece::Text(placed) => Some(placed),
-            MessagePiece::Own(_) => None,
+            MessagePiece::Own(_) | MessagePiece::SharedEnd => None,
         })
     };
     let mut fenced: Vec<&str> =

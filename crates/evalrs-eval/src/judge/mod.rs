@@ -131,6 +131,27 @@ impl Judge {
         Some(BatchedQuestions::of(batch, &self.batched.as_ref()?.all, row))
     }
 
+    /// What requests about one sample have in common if they begin alike: of all judges, votes and rubrics for which it is the
+    /// same. None of a ballot that no other begins like.
+    pub fn shared_prefix(&self, at: u32) -> Option<String> {
+        let Ballot { judge, order, .. } = self.ballot(at);
+        let seat = self.seats.get(judge)?;
+        let is_alone = matches!(self.question, Question::Embed { .. })
+            || seat.blank.agent.is_some()
+            || seat.blank.program.is_some();
+        let compares = self.rubric.compare_to.is_some();
+        let rubric = match template::shares_prefix(&self.rubric.prompt, compares) {
+            true => "",
+            false if self.rubric.votes > 1 => self.rubric.prompt.as_str(),
+            false => return None,
+        };
+        let RubricSpec { fence, unfenced, .. } = &self.rubric;
+        let JudgeAction { provider, model, extra_body, headers, .. } = &seat.blank;
+        let said = (provider, &seat.base_url, model, extra_body, headers, &seat.schema, order);
+        let shown = (template::task(&self.question), fence, unfenced, rubric);
+        (!is_alone).then(|| format!("{said:?} {shown:?}"))
+    }
+
     /// How many judgments every submission gets, confirmations not counted.
     pub fn first_ballots(&self) -> u32 {
         self.rubric.votes * self.of_one_vote()
@@ -198,7 +219,12 @@ impl Judge {
         let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
         let question = several.unwrap_or(&self.question);
         let kind = MessageKind { question, order, tool, fences: &self.rubric };
-        Some(AskedBallot { seat, several, message: message(kind), vote })
+        let mut message = message(kind);
+        // All votes of a model are called by the same message.
+        if message.shared == 0 && self.rubric.votes > 1 && tool.is_none() {
+            message.shared = message.user.len();
+        }
+        Some(AskedBallot { seat, several, message, vote })
     }
 
     /// The request that embeds a text.
@@ -221,10 +247,11 @@ pub struct AskedBallot<'a> {
 impl AskedBallot<'_> {
     /// The action that calls it.
     pub fn action(self) -> JudgeAction {
-        let Self { seat, several, message: JudgeMessage { system, user, quotable }, vote } = self;
+        let Self { seat, several, message, vote } = self;
+        let JudgeMessage { system, user, quotable, shared } = message;
         let blank = seat.blank.clone();
         let question = several.cloned().unwrap_or(blank.question);
-        JudgeAction { system, user, quotable, question, vote, ..blank }
+        JudgeAction { system, user, quotable, shared, question, vote, ..blank }
     }
 
     /// The key of that action, without making it.
@@ -299,6 +326,7 @@ impl JudgeEndpoint {
             system: String::new(),
             user: String::new(),
             quotable: Vec::new(),
+            shared: 0,
             temperature: provider::effective_temperature(spec),
             seed: spec.seed,
             max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),

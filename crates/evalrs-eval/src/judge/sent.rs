@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::JudgeAction;
 use super::command;
-use super::provider::{self, ReplyShape};
+use super::provider::{self, PromptMark, ReplyShape};
 use super::template;
 use evalrs_model::outcome::{JudgeExchange, RejectedReply};
 
@@ -26,7 +26,12 @@ pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<O
     let name = exchange.and_then(|exchange| exchange.shape.as_deref());
     let shapes = [ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words];
     let shape = shapes.into_iter().find(|shape| name == Some(shape.name()));
-    (0..=rejected.len()).map(|count| request(action, shape, &rejected[..count])).collect()
+    let mark = exchange.and_then(|exchange| PromptMark::named(exchange.caching.as_deref()?));
+    let requests = (0..=rejected.len()).map(|count| {
+        let rejected = &rejected[..count];
+        request(action, shape, rejected, mark)
+    });
+    requests.collect()
 }
 
 /// The headers of a request that are not secret, a line each.
@@ -40,6 +45,7 @@ fn request(
     action: &JudgeAction,
     shape: Option<ReplyShape>,
     rejected: &[RejectedReply],
+    mark: Option<PromptMark>,
 ) -> OpenRequest {
     let body = if let Some(program) = &action.program {
         let prompt = command::prompt(action, rejected);
@@ -54,7 +60,10 @@ fn request(
         }})
     } else if let Some(provider) = provider::find(&action.provider) {
         let shape = shape.unwrap_or_else(|| provider.first_shape(action.response_format));
-        let request = provider.request(action, shape, rejected);
+        let mut request = provider.request(action, shape, rejected);
+        if let Some(mark) = mark {
+            provider.mark(&mut request, action, mark);
+        }
         return OpenRequest { path: Some(request.path), body: Value::Object(request.body) };
     } else {
         json!({"user": action.user})
@@ -75,6 +84,7 @@ mod tests {
         let exchange = JudgeExchange {
             shape: Some("json_object".to_owned()),
             rejected: vec![rejected("one"), rejected("two")],
+            ..JudgeExchange::default()
         };
         let sent = requests(&action("judge-1", "Is it kind?"), Some(&exchange));
         let counts: Vec<usize> =
@@ -82,6 +92,9 @@ mod tests {
         assert_eq!(counts, [2, 4, 6]);
         assert_eq!(sent[2].body["messages"][4]["content"], "two");
         assert_eq!(sent[2].body["response_format"]["type"], "json_object");
+        let cached = JudgeExchange { caching: Some("none".to_owned()), ..JudgeExchange::default() };
+        let marked = requests(&action("gpt-5.6", "Is it kind?"), Some(&cached));
+        assert_eq!(marked[0].body["prompt_cache_options"]["mode"], "explicit");
         let first = requests(&action("judge-1", "Is it kind?"), None);
         assert_eq!(first.len(), 1);
         assert_eq!(first[0].body["response_format"]["type"], "json_schema");

@@ -16,7 +16,7 @@ pub(super) fn message(
         Some(_) => String::new(),
     };
     let user = user_message(rubric, placeholders, kind);
-    JudgeMessage { system, user, quotable: Vec::new() }
+    JudgeMessage { system, user, ..JudgeMessage::default() }
 }
 
 fn system_message(question: &Question) -> String {

@@ -178,6 +178,12 @@ pub fn names(template: &str, name: &str) -> bool {
     placeholder_names(template).any(|named| named == name)
 }
 
+/// Whether the messages of a rubric begin with what those of others about the same texts begin with.
+pub(super) fn shares_prefix(template: &str, compares: bool) -> bool {
+    // A text that the rubric places is in the digits of all tags.
+    !is_arranged(template, compares) && placeholder_names(template).next().is_none()
+}
+
 /// Whether a rubric itself places everything that the judge sees.
 pub(crate) fn is_arranged(template: &str, compares: bool) -> bool {
     if compares {
@@ -201,6 +207,8 @@ pub struct JudgeMessage {
     pub user: String,
     /// Where in the user message texts stand whose verdicts a judge may quote.
     pub quotable: Vec<Range<usize>>,
+    /// How many bytes of the user message those of other rubrics about the same texts begin with.
+    pub shared: usize,
 }
 
 /// What decides a message beside the texts that it shows.
@@ -231,6 +239,7 @@ pub fn message(
     let mut all = Vec::new();
     if !is_arranged(template, shown.pair.is_some()) {
         all.extend(shown.material());
+        all.push(MessagePiece::SharedEnd);
         all.push(MessagePiece::Own(Cow::Borrowed(by_this_rubric(question))));
     }
     all.extend(rubric_pieces(rubric, &shown));
@@ -242,14 +251,17 @@ pub fn message(
     let mut written = fence::written(&all);
     let told = format!("{}{}", task(question), about_fences(written.tag.as_deref()));
     if tool.is_none() {
-        let FencedText { text: user, quotable, .. } = written;
-        return JudgeMessage { system: format!("You are an evaluator. {told}"), user, quotable };
+        let FencedText { text: user, quotable, shared, .. } = written;
+        let system = format!("You are an evaluator. {told}");
+        return JudgeMessage { system, user, quotable, shared };
     }
     let before = format!("{told}\n\n");
     for range in &mut written.quotable {
         *range = range.start + before.len()..range.end + before.len();
     }
-    JudgeMessage { system: String::new(), user: before + &written.text, quotable: written.quotable }
+    // An agent has a system message of its own, and its server decides what is cached.
+    let user = before + &written.text;
+    JudgeMessage { system: String::new(), user, quotable: written.quotable, shared: 0 }
 }
 
 /// The question with a rubric behind the judged texts.

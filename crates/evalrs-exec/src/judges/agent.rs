@@ -102,7 +102,7 @@ async fn judge(
         let none = match read(&turn.messages, spec, asking) {
             Ok(text) => {
                 let text = server.clean(&text);
-                let exchange = JudgeExchange { shape: None, rejected }.kept();
+                let exchange = JudgeExchange { rejected, ..JudgeExchange::default() }.kept();
                 let usage = spent(usage, None);
                 return Ok(Reply { text, model: model_of(&state), usage, exchange });
             }
@@ -111,7 +111,7 @@ async fn judge(
         if none.is_pending || asked > RE_ASKS {
             let failure = no_verdict(none, asked);
             let reply = failure.reply.map(|reply| server.clean(&reply));
-            let exchange = JudgeExchange { shape: None, rejected }.kept();
+            let exchange = JudgeExchange { rejected, ..JudgeExchange::default() }.kept();
             return Err(Failure { reply, usage: spent(usage, None), exchange, ..failure });
         }
         let said = none.said.as_deref().map(|said| server.clean(said)).unwrap_or_default();

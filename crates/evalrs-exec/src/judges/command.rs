@@ -40,7 +40,8 @@ pub(super) async fn ask(
     let mut rejected: Vec<RejectedReply> = Vec::new();
     loop {
         let printed = run_with_retries(programs, start, asking, &rejected).await;
-        let exchange = JudgeExchange { shape: None, rejected: rejected.clone() }.kept();
+        let exchange =
+            JudgeExchange { rejected: rejected.clone(), ..JudgeExchange::default() }.kept();
         let CommandReply { text, stderr } = match printed {
             Ok(printed) => printed,
             Err(failure) => return Outcome::Failure(Failure { exchange, ..failure }),

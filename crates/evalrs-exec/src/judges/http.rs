@@ -163,7 +163,8 @@ impl HttpExecutor {
         let is_embedding = matches!(launch.action.question, Question::Embed { .. });
         let is_weaker = shape != strictest && !is_embedding;
         let shape = is_weaker.then(|| shape.name().to_owned());
-        JudgeExchange { shape, rejected: rejected.to_vec() }.kept()
+        let caching = launch.mark.map(|mark| mark.name().to_owned());
+        JudgeExchange { shape, caching, rejected: rejected.to_vec() }.kept()
     }
 
     /// One answer, in the strictest shape that the endpoint takes.
@@ -176,7 +177,10 @@ impl HttpExecutor {
         let launch = asking.launch;
         loop {
             let shape = self.shape(launch, provider);
-            let request = provider.request(&launch.action, shape, rejected);
+            let mut request = provider.request(&launch.action, shape, rejected);
+            if let Some(mark) = launch.mark {
+                provider.mark(&mut request, &launch.action, mark);
+            }
             let failure = match self.send_with_retries(asking, provider, &request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,

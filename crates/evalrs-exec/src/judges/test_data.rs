@@ -13,6 +13,7 @@ pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
         system: "You judge.".to_owned(),
         user: user.to_owned(),
         quotable: Vec::new(),
+        shared: 0,
         temperature: Some(0.5),
         seed: None,
         max_tokens: None,

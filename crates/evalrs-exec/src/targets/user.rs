@@ -168,7 +168,7 @@ pub(super) fn usage_of_both(talk: &Talk<'_>, agent: Usage, user: Usage) -> Optio
     let nothing = Usage::default();
     let launch = talk.launch;
     let cost = |usage: Usage, access: Option<&TargetAccess>| {
-        usage.cost.or_else(|| access?.price.map(|price| price.cost(usage.input, usage.output)))
+        usage.cost.or_else(|| access?.price.map(|price| usage.billed_at(price)))
     };
     let priced = Usage { cost: cost(user, launch.user.as_ref()), ..user };
     match (agent == nothing, user == nothing) {

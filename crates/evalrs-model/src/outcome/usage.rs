@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use evalrs_base::price::{Cost, Prices};
+use evalrs_base::price::{BilledTokens, Cost, Price, Prices};
 
 /// What one or more requests used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -21,7 +21,8 @@ pub struct Usage {
     /// Those that it wrote to its cache.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write: u64,
-    /// Their cost: as reported by the server, else by the prices of the day they were made; none where no price was known.
+    /// Their cost: as reported by the server, else what was billed by the prices of the day they were made; none where no
+    /// price was known.
     /// Reports say what tokens cost by the prices in force: [`Outcome::list_cost`](super::Outcome::list_cost).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -51,6 +52,24 @@ impl Usage {
         Some(price.cost(self.input, self.output))
     }
 
+    /// What is billed for it by `prices`, with what was cached and how it was served. None where no price is known.
+    pub fn billed(
+        self,
+        prices: &Prices,
+        asked: Option<&str>,
+        answered: Option<&str>,
+    ) -> Option<Cost> {
+        let mut models = asked.into_iter().chain(answered);
+        models.find_map(|model| prices.billing(model)).map(|price| self.billed_at(price))
+    }
+
+    /// The same by the price of a model.
+    pub fn billed_at(self, price: Price) -> Cost {
+        let Self { input, output, cache_read, cache_write, .. } = self;
+        let share = self.tier.map_or(1.0, ServiceTier::share);
+        price.bill(BilledTokens { input, cache_read, cache_write, output }, share)
+    }
+
     /// The same with the cost that the server reports, if it does.
     #[must_use]
     pub fn told(self, cost: Option<Cost>) -> Self {
@@ -58,15 +77,17 @@ impl Usage {
     }
 }
 
+/// The sum of what is known.
+pub fn sum_of_known(one: Option<Cost>, other: Option<Cost>) -> Option<Cost> {
+    one.into_iter().chain(other).reduce(|sum, cost| sum + cost)
+}
+
 impl Add for Usage {
     type Output = Self;
 
     /// The sum. A cost that is not known adds nothing.
     fn add(self, other: Self) -> Self {
-        let cost = match (self.cost, other.cost) {
-            (Some(left), Some(right)) => Some(left + right),
-            (left, right) => left.or(right),
-        };
+        let cost = sum_of_known(self.cost, other.cost);
         let is_guessed = |usage: Self| usage.cost.is_some() && !usage.told;
         Self {
             input: self.input + other.input,
@@ -103,6 +124,14 @@ pub enum ServiceTier {
 }
 
 impl ServiceTier {
+    /// What is billed of the price of tokens. Nobody knows it of a tier that is dearer.
+    fn share(self) -> f64 {
+        match self {
+            Self::Flex | Self::Batch => 0.5,
+            Self::Standard | Self::Priority | Self::Mixed | Self::Other => 1.0,
+        }
+    }
+
     /// The tier of this name; none of no name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {

@@ -101,6 +101,9 @@ pub struct JudgeSpec {
     pub extra_body: Map<String, Value>,
     /// How the shape of the reply is requested.
     pub response_format: ReplyFormat,
+    /// Whether requests say what the provider is to cache; in no key.
+    #[serde(skip_serializing_if = "crate::is_default")]
+    pub prompt_caching: CachingChoice,
     /// The time limits and retries of its calls; in no key.
     #[serde(flatten)]
     pub patience: Patience,
@@ -259,11 +262,26 @@ impl Default for JudgeSpec {
             top_p: None,
             extra_body: Map::new(),
             response_format: ReplyFormat::Auto,
+            prompt_caching: CachingChoice::Auto,
             patience: Patience::default(),
             agent: None,
             program: None,
         }
     }
+}
+
+/// Whether requests say what the provider is to cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum CachingChoice {
+    /// At the provider's own address.
+    #[default]
+    Auto,
+    /// Wherever the model is served: a gateway passes it on.
+    On,
+    /// Never.
+    Off,
 }
 
 impl RubricSpec {

@@ -32,8 +32,8 @@ pub use dataset::{
 pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
 pub use judge::{
-    AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
-    JudgeSpec, Patience, ReplyFormat, RubricSpec,
+    AgentSpec, CachingChoice, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue,
+    JudgeProgramSpec, JudgeSpec, Patience, ReplyFormat, RubricSpec,
 };
 pub use label::{CalibrationBounds, Label, LabelMeaning, LabelPick, LabelsSpec};
 pub use lint::Lint;

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::*;
 use evalrs_model::spec::{
-    Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
-    GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, RecordingJoin, ReplyFormat, RubricSpec,
-    TargetSpec,
+    Aggregation, CachingChoice, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate,
+    GraderKind, GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, RecordingJoin, ReplyFormat,
+    RubricSpec, TargetSpec,
 };
 use evalrs_test_data::letta_agent::judge_file;
 use evalrs_trajectory::FORMATS;
@@ -88,6 +88,7 @@ fn everything_has_its_default() {
         top_p: None,
         extra_body: Map::new(),
         response_format: ReplyFormat::Auto,
+        prompt_caching: CachingChoice::Auto,
         patience: Patience {
             max_retries: 5,
             timeout: 120.0,

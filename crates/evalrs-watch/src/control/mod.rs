@@ -143,15 +143,15 @@ impl<'a> Control<'a> {
         match self.go_round().await {
             Ok(ending) => {
                 let told = self.end();
-                let ended = self.finish(ending).await;
+                let ended = Box::pin(self.finish(ending)).await;
                 told.map(|closing| EndedSession { closing, ..ended })
             }
             // A reader that closed the pipe has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                Ok(self.finish(SessionEnd::Quit).await)
+                Ok(Box::pin(self.finish(SessionEnd::Quit)).await)
             }
             Err(error) => {
-                self.finish(SessionEnd::Quit).await;
+                Box::pin(self.finish(SessionEnd::Quit)).await;
                 Err(error)
             }
         }

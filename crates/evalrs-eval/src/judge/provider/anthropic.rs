@@ -2,9 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::api::{Answer, Auth, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
-use super::body::{count, joined, members, text_at, with_extra_body};
+use super::api::{
+    Answer, Auth, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
+};
+use super::body::{
+    count, joined, marked_parts, members, set_first_content, text_at, with_extra_body,
+};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
+use crate::judge::JudgeAction;
 use crate::judge::question::{Question, ReplyShape};
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
 
@@ -74,6 +79,16 @@ impl Provider for Anthropic {
             ("output_config", output_config(chat.shape, &settings.question)),
         ]);
         Request { path: "/v1/messages".to_owned(), body: with_extra_body(body, settings) }
+    }
+
+    fn mark(&self, request: &mut Request, action: &JudgeAction, mark: PromptMark) {
+        // Nothing is cached without a mark.
+        if mark == PromptMark::Prefix
+            && let Some(parts) =
+                marked_parts(action, "cache_control", &json!({"type": "ephemeral"}))
+        {
+            set_first_content(&mut request.body, parts);
+        }
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {

@@ -51,6 +51,9 @@ pub trait Provider: Sync {
         })
     }
 
+    /// Says in a request for an action what the provider is to cache.
+    fn mark(&self, _request: &mut Request, _action: &JudgeAction, _mark: PromptMark) {}
+
     /// The request that has a conversation go on.
     fn chat_request(&self, chat: &ChatRequest<'_>) -> Request;
 
@@ -132,6 +135,30 @@ pub struct Request {
     pub path: String,
     /// The body, a JSON object.
     pub body: Map<String, Value>,
+}
+
+/// What a request says of the provider's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptMark {
+    /// Nothing is to be cached.
+    Nothing,
+    /// The beginning of the prompt is, which other requests share.
+    Prefix,
+}
+
+impl PromptMark {
+    /// Its name where it is kept.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "none",
+            Self::Prefix => "prefix",
+        }
+    }
+
+    /// That of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Nothing, Self::Prefix].into_iter().find(|mark| mark.name() == name)
+    }
 }
 
 /// What a response says.

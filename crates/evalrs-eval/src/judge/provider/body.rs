@@ -1,12 +1,33 @@
 //! Writes the bodies of requests and reads those of responses, as all APIs need it.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::judge::action::JudgeAction;
 
 /// An object of the members that are there.
 pub(super) fn members<const N: usize>(all: [(&str, Option<Value>); N]) -> Map<String, Value> {
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The user message of an action as two texts, of which the member `mark` says that the first is to be cached; one
+/// if nothing follows.
+pub(super) fn marked_parts(action: &JudgeAction, mark: &str, said: &Value) -> Option<Value> {
+    let (shared, own) =
+        action.user.split_at_checked(action.shared).filter(|(it, _)| !it.is_empty())?;
+    let mut parts = vec![json!({"type": "text", "text": shared, mark: said})];
+    if !own.is_empty() {
+        parts.push(json!({"type": "text", "text": own}));
+    }
+    Some(Value::Array(parts))
+}
+
+/// Puts another content into the first message of a user in a request.
+pub(super) fn set_first_content(body: &mut Map<String, Value>, content: Value) {
+    let messages = body.get_mut("messages").and_then(Value::as_array_mut);
+    let mut messages = messages.into_iter().flatten();
+    if let Some(message) = messages.find(|message| message["role"] == "user") {
+        message["content"] = content;
+    }
 }
 
 /// Merges the further members that the suite sets over ours: objects member by member, so that one setting inside does

@@ -16,9 +16,13 @@ mod google;
 mod openai;
 
 pub use super::question::ReplyShape;
-pub use api::{Answer, Auth, ChatReply, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
+pub use api::{
+    Answer, Auth, ChatReply, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
+};
 
-use evalrs_model::spec::JudgeSpec;
+use evalrs_base::price::caching::CacheTerms;
+use evalrs_base::price::caching_of;
+use evalrs_model::spec::{CachingChoice, JudgeSpec};
 
 /// How often an invalid reply is retried.
 pub const RE_ASKS: usize = 2;
@@ -117,6 +121,14 @@ fn contains_any(
 pub fn status_of_word(word: &str) -> Option<u16> {
     let mut statuses = PROVIDERS.iter().flat_map(|provider| provider.info().error_statuses);
     statuses.find(|(part, _)| word.contains(part)).map(|(_, status)| *status)
+}
+
+/// How the prompts of a judge at `base_url` are cached, where its requests may say so: at its provider's own address, or where
+/// the suite says that a gateway passes it on. None of a model that is not known.
+pub fn caching(spec: &JudgeSpec, base_url: &str) -> Option<CacheTerms> {
+    let is_own = info(&spec.provider)?.base_url == base_url.trim_end_matches('/');
+    let is_said = is_own || spec.prompt_caching == CachingChoice::On;
+    caching_of(&spec.model).filter(|_| is_said)
 }
 
 /// The temperature to send: the only one that the model takes, if there is such; none if the suite says null, whatever

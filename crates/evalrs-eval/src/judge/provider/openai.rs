@@ -2,15 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::api::{Answer, Auth, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
-use super::body::{count, joined, members, text_at, with_extra_body};
+use super::api::{
+    Answer, Auth, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
+};
+use super::body::{
+    count, joined, marked_parts, members, set_first_content, text_at, with_extra_body,
+};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage};
 use crate::judge::JudgeAction;
 use crate::judge::question::{Question, ReplyShape};
 use evalrs_base::price::Cost;
+use evalrs_base::price::caching::CacheMark;
+use evalrs_base::price::caching_of;
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
 
 pub(super) struct OpenAi;
+
+/// How many digits the key has by which requests that begin alike find the same cache.
+const KEY_DIGITS: usize = 32;
 
 static INFO: ProviderInfo = ProviderInfo {
     id: "openai",
@@ -72,6 +81,7 @@ fn usage_of(body: &Value) -> Usage {
     let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
     let usage = Usage {
         cache_read: count(body, "/usage/prompt_tokens_details/cached_tokens"),
+        cache_write: count(body, "/usage/prompt_tokens_details/cache_write_tokens"),
         tier: ServiceTier::named(text_at(body, "/service_tier")),
         ..Usage::of_tokens(
             count(body, "/usage/prompt_tokens"),
@@ -139,6 +149,25 @@ impl Provider for OpenAi {
             ("response_format", chat.shape.and_then(|it| response_format(it, &settings.question))),
         ]);
         Request { path: "/chat/completions".to_owned(), body: with_extra_body(body, settings) }
+    }
+
+    fn mark(&self, request: &mut Request, action: &JudgeAction, mark: PromptMark) {
+        let is_marked = caching_of(&action.model).is_some_and(|it| it.mark == CacheMark::Explicit);
+        let is_embedding = matches!(action.question, Question::Embed { .. });
+        // What the suite says itself in `extra_body` stands.
+        if !is_marked || is_embedding || request.body.contains_key("prompt_cache_options") {
+            return;
+        }
+        request.body.insert("prompt_cache_options".to_owned(), json!({"mode": "explicit"}));
+        if mark == PromptMark::Prefix
+            && let Some(parts) =
+                marked_parts(action, "prompt_cache_breakpoint", &json!({"mode": "explicit"}))
+        {
+            set_first_content(&mut request.body, parts);
+            let shared = action.user.get(..action.shared).unwrap_or_default();
+            let key = blake3::hash(format!("{}\n{shared}", action.system).as_bytes()).to_hex();
+            request.body.entry("prompt_cache_key").or_insert_with(|| json!(key[..KEY_DIGITS]));
+        }
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {

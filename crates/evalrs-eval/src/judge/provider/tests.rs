@@ -5,13 +5,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Complaint, PROVIDERS, ReplyEnding, ReplyShape, effective_temperature, find, unsupported,
+    Answer, Complaint, PROVIDERS, PromptMark, ReplyEnding, ReplyShape, caching,
+    effective_temperature, find, unsupported,
 };
 use crate::judge::question::Question;
 use crate::judge::{JudgeAction, test_data};
 use evalrs_base::price::Cost;
 use evalrs_model::outcome::{FailureKind, RejectedReply, ServiceTier, Usage};
-use evalrs_model::spec::JudgeSpec;
+use evalrs_model::spec::{CachingChoice, JudgeSpec};
 
 fn action(model: &str) -> JudgeAction {
     test_data::action(model, "Is it kind?")
@@ -19,6 +20,76 @@ fn action(model: &str) -> JudgeAction {
 
 fn body(provider: &str, action: &JudgeAction, shape: ReplyShape) -> Value {
     Value::Object(find(provider).unwrap().request(action, shape, &[]).body)
+}
+
+/// The same request with what it says of the provider's cache, where the first two words are shared.
+fn marked(provider: &str, model: &str, mark: PromptMark, extra_body: &str) -> Value {
+    let provider = find(provider).unwrap();
+    let extra_body = extra_body.to_owned();
+    let action = JudgeAction { shared: "Is it".len(), extra_body, ..action(model) };
+    let mut request = provider.request(&action, ReplyShape::Words, &[]);
+    provider.mark(&mut request, &action, mark);
+    Value::Object(request.body)
+}
+
+#[test]
+fn requests_say_what_is_to_be_cached() {
+    let parts = |mark: &str, said: Value| {
+        json!([
+            {"type": "text", "text": "Is it", mark: said},
+            {"type": "text", "text": " kind?"},
+        ])
+    };
+    let explicit = json!({"mode": "explicit"});
+    let asked = marked("openai", "gpt-5.6-sol", PromptMark::Nothing, "");
+    assert_eq!(asked["prompt_cache_options"], explicit);
+    assert_eq!(
+        (&asked["messages"][1]["content"], asked.get("prompt_cache_key")),
+        (&json!("Is it kind?"), None)
+    );
+    let asked = marked("openai", "gpt-5.6-sol", PromptMark::Prefix, "");
+    assert_eq!(asked["prompt_cache_options"], explicit);
+    let expected = parts("prompt_cache_breakpoint", explicit.clone());
+    assert_eq!(asked["messages"][1]["content"], expected);
+    let key = asked["prompt_cache_key"].as_str().unwrap();
+    assert_eq!(key.len(), 32);
+    let other = marked("openai", "gpt-5.6", PromptMark::Prefix, "");
+    assert_eq!(other["prompt_cache_key"], key, "it is that of the prompt");
+    let said = r#"{"prompt_cache_options":{"mode":"implicit"}}"#;
+    let asked = marked("openai", "gpt-5.6", PromptMark::Prefix, said);
+    assert_eq!(asked["prompt_cache_options"], json!({"mode": "implicit"}), "the suite decides");
+    assert_eq!(asked["messages"][1]["content"], "Is it kind?");
+    let asked = marked("anthropic", "claude-sonnet-5", PromptMark::Prefix, "");
+    let expected = parts("cache_control", json!({"type": "ephemeral"}));
+    assert_eq!(asked["messages"][0]["content"], expected);
+    for (provider, model, mark) in [
+        ("openai", "gpt-4o", PromptMark::Prefix),
+        ("openai", "llama", PromptMark::Prefix),
+        ("anthropic", "claude-sonnet-5", PromptMark::Nothing),
+        ("google", "gemini-2.5-pro", PromptMark::Prefix),
+    ] {
+        let plain = body(provider, &action(model), ReplyShape::Words);
+        assert_eq!(marked(provider, model, mark, ""), plain, "{model}");
+    }
+}
+
+#[test]
+fn caches_are_known_at_the_provider_and_where_the_suite_says_so() {
+    let own = "https://api.openai.com/v1";
+    for (model, url, choice, expected) in [
+        ("gpt-5.6", own, CachingChoice::Auto, true),
+        ("gpt-5.6", "https://api.openai.com/v1/", CachingChoice::Auto, true),
+        // Nothing is marked there, and nothing written either.
+        ("gpt-5.6", own, CachingChoice::Off, true),
+        ("gpt-5.6", "http://gateway/v1", CachingChoice::Auto, false),
+        ("gpt-5.6", "http://gateway/v1", CachingChoice::On, true),
+        ("gpt-5.6", "http://gateway/v1", CachingChoice::Off, false),
+        ("llama", own, CachingChoice::On, false),
+    ] {
+        let spec =
+            JudgeSpec { model: model.to_owned(), prompt_caching: choice, ..JudgeSpec::default() };
+        assert_eq!(caching(&spec, url).is_some(), expected, "{model} {url} {choice:?}");
+    }
 }
 
 #[test]

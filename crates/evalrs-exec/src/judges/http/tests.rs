@@ -80,6 +80,8 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
         endpoint: JudgeEndpointId::default(),
         what_for: String::new(),
         base_url: "http://localhost".to_owned(),
+        caching: None,
+        mark: None,
         api_key: None,
         headers: Vec::new(),
         patience: Patience::default(),

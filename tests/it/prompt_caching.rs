@@ -1,0 +1,273 @@
+//! What requests say of the provider's cache, and what is paid, at a judge that caches and bills as providers do.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::judge::{Answer, Asked, Judge};
+use crate::space::Space;
+
+const SAMPLES: usize = 5;
+const CRITERIA: usize = 8;
+/// The fewest tokens that the judge caches.
+const LEAST: usize = 1_024;
+
+/// How a provider caches, and bills it.
+#[derive(Clone, Copy)]
+struct Provider {
+    name: &'static str,
+    model: &'static str,
+    write: f64,
+    read: f64,
+}
+
+impl Provider {
+    /// Whether it caches by itself, and bills no writes.
+    fn is_automatic(self) -> bool {
+        ["gpt-4.1", "gpt-4o", "llama-3.1"].contains(&self.model)
+    }
+}
+
+const OPENAI: Provider = Provider { name: "openai", model: "gpt-5.6", write: 1.25, read: 0.1 };
+const ANTHROPIC: Provider =
+    Provider { name: "anthropic", model: "claude-sonnet-5", write: 1.25, read: 0.1 };
+const AUTOMATIC: Provider = Provider { name: "openai", model: "gpt-4.1", write: 1.0, read: 0.25 };
+const HALF: Provider = Provider { name: "openai", model: "gpt-4o", write: 1.0, read: 0.5 };
+
+/// What the judge has cached, and what it bills, in tokens at the price of input.
+#[derive(Default)]
+struct Bill {
+    cached: BTreeSet<String>,
+    written: usize,
+    read: usize,
+    plain: usize,
+}
+
+impl Bill {
+    fn of_input(&self, provider: Provider) -> f64 {
+        let Self { written, read, plain, .. } = self;
+        *plain as f64 + *written as f64 * provider.write + *read as f64 * provider.read
+    }
+
+    /// The tokens of a request that are read from the cache, and those that are written to it.
+    fn cache(&mut self, provider: Provider, asked: &Asked) -> [usize; 2] {
+        let whole = whole(asked);
+        if provider.is_automatic() {
+            let common = |known: &String| {
+                known.bytes().zip(whole.bytes()).take_while(|(one, other)| one == other).count()
+            };
+            let longest = self.cached.iter().map(common).max().unwrap_or(0) / 4;
+            self.cached.insert(whole);
+            return [if longest < LEAST { 0 } else { longest }, 0];
+        }
+        let end = marked_end(provider, asked).filter(|end| end / 4 >= LEAST);
+        let Some(end) = end else { return [0, 0] };
+        let tokens = end / 4;
+        if self.cached.insert(whole[..end].to_owned()) { [0, tokens] } else { [tokens, 0] }
+    }
+}
+
+/// Everything that is read by the model.
+fn whole(asked: &Asked) -> String {
+    let system = asked.body["system"].as_str();
+    let system = system.or_else(|| asked.body["messages"][0]["content"].as_str());
+    format!("{}\n{}", system.unwrap_or_default(), asked.sent())
+}
+
+/// Where in the prompt that ends which the provider is to cache.
+fn marked_end(provider: Provider, asked: &Asked) -> Option<usize> {
+    let whole = whole(asked).len();
+    let messages = asked.body["messages"].as_array()?;
+    let first = messages.iter().find(|message| message["role"] == "user")?["content"].get(0);
+    let marked = |mark: &str| {
+        let text = first.filter(|part| part.get(mark).is_some())?["text"].as_str()?;
+        Some(whole - asked.sent().len() + text.len())
+    };
+    match provider.name {
+        "anthropic" => marked("cache_control"),
+        _ if asked.body["prompt_cache_options"] == json!({"mode": "explicit"}) => {
+            marked("prompt_cache_breakpoint")
+        }
+        // Nobody has said what to cache, so all of it is.
+        _ => Some(whole),
+    }
+}
+
+/// A judge that replies `yes` or 1 and bills what it reads.
+fn billing(provider: Provider) -> (Judge, Arc<Mutex<Bill>>) {
+    let bill = Arc::new(Mutex::new(Bill::default()));
+    let shared = Arc::clone(&bill);
+    let judge = Judge::new(move |_, asked| {
+        let mut bill = shared.lock().unwrap();
+        let [read, written] = bill.cache(provider, asked);
+        let all = whole(asked).len() / 4;
+        bill.read += read;
+        bill.written += written;
+        bill.plain += all - read - written;
+        let is_verdict = asked.sent().contains("\"verdict\"");
+        let text = if is_verdict {
+            "{\"reason\": \"so\", \"verdict\": \"yes\"}"
+        } else {
+            "{\"rationale\": \"so\", \"score\": 1}"
+        };
+        let body = match provider.name {
+            "anthropic" => json!({
+                "type": "message", "model": provider.model, "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": text}],
+                "usage": {
+                    "input_tokens": all - read - written, "cache_read_input_tokens": read,
+                    "cache_creation_input_tokens": written, "output_tokens": 0,
+                },
+            }),
+            _ => json!({
+                "model": provider.model,
+                "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+                "usage": {
+                    "prompt_tokens": all, "completion_tokens": 0,
+                    "prompt_tokens_details": {"cached_tokens": read, "cache_write_tokens": written},
+                },
+            }),
+        };
+        Answer::Http(200, Vec::new(), body.to_string())
+    });
+    (judge, bill)
+}
+
+/// A suite over long answers; `graders` are those of a judge with these settings.
+fn space(provider: Provider, judge: &Judge, length: usize, graders: &str) -> Space {
+    let Provider { name, model, .. } = provider;
+    let url = if name == "anthropic" { judge.root() } else { judge.url() };
+    let settings = format!(
+        "kind: rubric\n    provider: {name}\n    model: {model}\n    base_url: {url}\n    endpoint: test\n    api_key_env: KEY"
+    );
+    let graders = graders.replace("SETTINGS", &settings);
+    let suite = format!("name: s\ndataset: d.jsonl\nmax_concurrent: 40\ngraders:\n{graders}");
+    let mut rows = String::new();
+    for at in 0..SAMPLES {
+        let output = format!("{at} is long. ").repeat(length * 4 / 11);
+        let row = json!({"id": format!("s{at}"), "input": "Why?", "output": output});
+        writeln!(rows, "{row}").unwrap();
+    }
+    // A dollar a token makes the bill one of tokens.
+    let prices = format!("[prices.\"{model}\"]\ninput = 1.0\noutput = 1.0\n");
+    Space::new(&[("suite.yaml", &suite), ("d.jsonl", &rows), ("evalrs.toml", &prices)])
+}
+
+fn run(space: &Space) {
+    let ran = space.command(&["run", "suite.yaml"]).env("KEY", "k").output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// Eight questions of about 60 tokens.
+fn questions() -> Vec<String> {
+    let words = "Look at every sentence of the answer before you decide on it. ".repeat(3);
+    (0..CRITERIA)
+        .map(|at| format!("{words}Is it good in the way of number {at}, or not?"))
+        .collect()
+}
+
+/// A grader with each question as a criterion.
+fn criteria(caching: &str) -> String {
+    let questions = questions();
+    let named = questions.iter().enumerate().map(|(at, one)| format!("      c{at}: {one}\n"));
+    let named: String = named.collect();
+    format!("  quality:\n    SETTINGS\n    prompt_caching: {caching}\n    criteria:\n{named}")
+}
+
+/// A grader with one rubric of all questions.
+fn plain() -> String {
+    let all = questions().join(" ");
+    format!("  plain:\n    SETTINGS\n    prompt_caching: on\n    prompt: \"{all}\"\n")
+}
+
+fn spent(space: &Space) -> Value {
+    let facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+    facts["spent"].clone()
+}
+
+#[test]
+fn eight_criteria_cost_less_than_twice_one_rubric_where_a_beginning_is_cached() {
+    for (provider, most) in [(OPENAI, 1.9), (ANTHROPIC, 1.9), (AUTOMATIC, 2.7), (HALF, 4.3)] {
+        let (judge, bill) = billing(provider);
+        let one = space(provider, &judge, 6_000, &plain());
+        run(&one);
+        let plain = std::mem::take(&mut *bill.lock().unwrap());
+        assert_eq!((plain.read, plain.written), (0, 0), "{}", provider.model);
+        let many = space(provider, &judge, 6_000, &criteria("on"));
+        run(&many);
+        let bill = bill.lock().unwrap();
+        let ratio = bill.of_input(provider) / plain.of_input(provider);
+        // Eight requests say eight times what form a reply has.
+        assert!(ratio <= most * 1.05, "{}: {ratio}", provider.model);
+        let spent = spent(&many);
+        let paid = spent["cost"].as_f64().unwrap() * 1e6;
+        assert!((paid / bill.of_input(provider) - 1.0).abs() < 1e-3, "{}: {paid}", provider.model);
+        assert_eq!(spent["cache_read"].as_u64(), Some(bill.read as u64));
+        let is_billed = !provider.is_automatic();
+        assert_eq!(spent["cache_write"].as_u64(), is_billed.then_some(bill.written as u64));
+    }
+}
+
+#[test]
+fn what_is_cached_moves_no_result() {
+    let results = ["on", "off"].map(|caching| {
+        let (judge, bill) = billing(OPENAI);
+        let space = space(OPENAI, &judge, 6_000, &criteria(caching));
+        run(&space);
+        assert_eq!(bill.lock().unwrap().read > 0, caching == "on");
+        // Nothing is called again, whatever the suite says of caches.
+        let other = if caching == "on" { "auto" } else { "on" };
+        let suite = space.read("suite.yaml");
+        let said = format!("prompt_caching: {caching}");
+        space.write("suite.yaml", suite.replace(&said, &format!("prompt_caching: {other}")));
+        let asked = judge.count();
+        run(&space);
+        assert_eq!(judge.count(), asked);
+        space.record("results.jsonl")
+    });
+    assert_eq!(results[0], results[1]);
+}
+
+#[test]
+fn nothing_is_written_for_nobody() {
+    let three = "  plain:\n    SETTINGS\n    prompt_caching: on\n    votes: 3\n    prompt: \"{submission}: good?\"\n";
+    for (what, length, graders, written) in [
+        ("a rubric", 6_000, plain(), 0),
+        ("a short answer", 300, criteria("on"), 0),
+        ("votes", 6_000, three.to_owned(), SAMPLES),
+        ("criteria", 6_000, criteria("on"), SAMPLES),
+    ] {
+        let (judge, bill) = billing(OPENAI);
+        let space = space(OPENAI, &judge, length, &graders);
+        run(&space);
+        let requests = judge.asked();
+        let marked =
+            requests.iter().filter(|asked| asked.body["messages"][1]["content"].is_array());
+        assert_eq!(marked.count() > 0, written > 0, "{what}");
+        let is_explicit = |asked: &Asked| asked.body["prompt_cache_options"]["mode"] == "explicit";
+        assert!(requests.iter().all(is_explicit), "{what}: else the end is cached, and billed");
+        let beginnings = bill.lock().unwrap().cached.len();
+        assert_eq!(beginnings, written, "{what}");
+        let has_written = bill.lock().unwrap().written > 0;
+        assert_eq!(has_written, written > 0, "{what}");
+    }
+}
+
+#[test]
+fn other_servers_get_no_marks() {
+    let unmarked = criteria("auto");
+    let unknown = Provider { model: "llama-3.1", ..HALF };
+    for (provider, graders) in
+        [(OPENAI, &unmarked), (ANTHROPIC, &unmarked), (unknown, &criteria("on"))]
+    {
+        let (judge, _) = billing(provider);
+        let space = space(provider, &judge, 6_000, graders);
+        run(&space);
+        for asked in judge.asked() {
+            let body = asked.body.to_string();
+            assert!(!body.contains("cache"), "{}: {}", provider.model, &body[..300]);
+        }
+    }
+}
