@@ -6,6 +6,7 @@ use super::plan_batching::BatchingPlanner;
 use crate::cli::PlanArgs;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
+use evalrs_engine::inspect::cache_forecast::{CacheForecast, ShortPrefix};
 use evalrs_engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, FollowingBill, Forecast, forecast};
 use evalrs_engine::inspect::preview::{Preview, preview};
 use evalrs_engine::inspect::reasons::AskReasons;
@@ -19,7 +20,8 @@ use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_model::spec::GraderSpec;
 use evalrs_report::plan as report;
 use evalrs_report::plan::{
-    FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
+    CachingLine, FollowingJudgments, Plan, PlanBasis, PlanLine, ShortPrompt, StoredElsewhere,
+    TokenEstimate,
 };
 use evalrs_store::record;
 use evalrs_store::record::history::History;
@@ -130,7 +132,8 @@ fn plan_one(
         secrets: secrets(session),
     };
     let labels = label_counts(session);
-    let plan = Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) };
+    let caching = caching_line(&forecast.caching);
+    let plan = Plan { labels, caching, ..assembled(suite, &preview, &reasons, &forecast) };
     let ways = BatchingPlanner {
         surroundings,
         settings,
@@ -140,6 +143,17 @@ fn plan_one(
     };
     let batching = ways.of_each_rubric(session, console.system);
     Ok((Plan { batching, ..plan }, basis))
+}
+
+/// What the calls would read from caches; none where no requests begin alike.
+fn caching_line(forecast: &CacheForecast) -> Option<CachingLine> {
+    let CacheForecast { written, read, saved, short } = forecast;
+    let too_short = short.iter().map(|ShortPrefix { model, least, tokens }| {
+        (model.clone(), ShortPrompt { tokens: *tokens, least: *least })
+    });
+    let too_short = OrderedMap(too_short.collect());
+    let line = CachingLine { written: *written, read: *read, saved: *saved, too_short };
+    (line.read > 0 || !line.too_short.0.is_empty()).then_some(line)
 }
 
 /// The samples of the missing calls.

@@ -40,6 +40,8 @@ const HALF: Provider = Provider { name: "openai", model: "gpt-4o", write: 1.0, r
 #[derive(Default)]
 struct Bill {
     cached: BTreeSet<String>,
+    /// Whether it forgets what it has cached at once.
+    forgets: bool,
     written: usize,
     read: usize,
     plain: usize,
@@ -65,7 +67,8 @@ impl Bill {
         let end = marked_end(provider, asked).filter(|end| end / 4 >= LEAST);
         let Some(end) = end else { return [0, 0] };
         let tokens = end / 4;
-        if self.cached.insert(whole[..end].to_owned()) { [0, tokens] } else { [tokens, 0] }
+        let is_new = self.cached.insert(whole[..end].to_owned());
+        if is_new || self.forgets { [0, tokens] } else { [tokens, 0] }
     }
 }
 
@@ -256,6 +259,22 @@ fn nothing_is_written_for_nobody() {
 }
 
 #[test]
+fn a_cache_that_is_never_read_is_warned_of() {
+    for forgets in [false, true] {
+        let (judge, bill) = billing(OPENAI);
+        bill.lock().unwrap().forgets = forgets;
+        let space = space(OPENAI, &judge, 6_000, &criteria("on"));
+        let ran = space.command(&["run", "suite.yaml"]).env("KEY", "k").output().unwrap();
+        let shown = String::from_utf8(ran.stderr).unwrap();
+        let is_warned = shown.contains("to the provider's cache, and nothing was read");
+        assert_eq!(is_warned, forgets, "{shown}");
+        let page = String::from_utf8(ran.stdout).unwrap();
+        assert_eq!(page.contains("read from the provider's cache"), !forgets, "{page}");
+        assert_eq!(page.contains("at list price)"), !forgets, "{page}");
+    }
+}
+
+#[test]
 fn other_servers_get_no_marks() {
     let unmarked = criteria("auto");
     let unknown = Provider { model: "llama-3.1", ..HALF };
@@ -270,4 +289,32 @@ fn other_servers_get_no_marks() {
             assert!(!body.contains("cache"), "{}: {}", provider.model, &body[..300]);
         }
     }
+}
+
+#[test]
+fn a_plan_says_what_caches_take_off() {
+    for provider in [OPENAI, ANTHROPIC, AUTOMATIC, HALF] {
+        let (judge, bill) = billing(provider);
+        let space = space(provider, &judge, 6_000, &criteria("on"));
+        let prices = space.read("evalrs.toml").replace("output = 1.0", "output = 0.0");
+        space.write("evalrs.toml", prices);
+        let plan = space.run(&["plan", "suite.yaml", "--json"]);
+        let plan: Value = serde_json::from_str(&plan.stdout()).unwrap();
+        let list = plan["totals"]["cost"].as_f64().unwrap();
+        let forecast = (list - plan["caching"]["saved"].as_f64().unwrap()) / list;
+        let shown = space.run(&["plan", "suite.yaml"]).stdout();
+        assert!(shown.contains("prompt caches: "), "{shown}");
+        run(&space);
+        let bill = bill.lock().unwrap();
+        let all = (bill.plain + bill.read + bill.written) as f64;
+        let paid = bill.of_input(provider) / all;
+        assert!((forecast / paid - 1.0).abs() < 0.05, "{}: {forecast} {paid}", provider.model);
+        let plan = space.run(&["plan", "suite.yaml", "--json"]).stdout();
+        assert!(!plan.contains("caching"), "{plan}");
+    }
+    let (judge, _) = billing(OPENAI);
+    let space = space(OPENAI, &judge, 300, &criteria("on"));
+    let shown = space.run(&["plan", "suite.yaml"]).stdout();
+    assert!(shown.contains("gpt-5.6 caches from 1,024 tokens, and a sample has about"), "{shown}");
+    assert!(shown.contains("`batching: together` sends it once"), "{shown}");
 }

@@ -173,3 +173,30 @@ fn a_query_of_the_base_url_follows_the_path() {
     let keys = (asked[0].header("api-key"), asked[0].header("authorization"));
     assert_eq!(keys, (Some("azure-1"), None), "one key is sent, the one that is meant");
 }
+
+#[test]
+fn a_setting_that_a_model_refuses_is_left_out_once_and_named() {
+    let judge = Judge::new(|_, asked| match asked.body.get("seed") {
+        Some(_) => Answer::error(400, "Unsupported parameter: 'seed' is not supported here."),
+        None => Answer::text(VERDICT),
+    });
+    let space = space(", seed: 7, votes: 2");
+    space.write("data.jsonl", rows(3));
+    assert_eq!(run(&space, &judge).code(), 0);
+    let refused = judge.asked().iter().filter(|asked| asked.body.get("seed").is_some()).count();
+    assert_eq!((judge.count(), refused), (7, 1), "six verdicts, and the model is known");
+    for line in space.stored_lines() {
+        assert!(
+            line.contains(r#"\"dropped\":[\"seed\"]"#) || line.contains(r#""dropped":["seed"]"#),
+            "{line}"
+        );
+    }
+    // The key has what the suite says, and what was sent is shown.
+    assert_eq!((run(&space, &judge).code(), judge.count()), (0, 7));
+    let shown = space.run(&["explain", "suite.yaml", "0", "quality", "--prompt"]).stdout();
+    assert!(shown.contains("temperature") && !shown.contains("\"seed\""), "{shown}");
+    // Another error that names it is one.
+    let judge = Judge::new(|_, _| Answer::error(400, "the seed must be odd"));
+    let space = self::space(", seed: 8");
+    assert_eq!((run(&space, &judge).code(), judge.count()), (3, 1));
+}

@@ -55,6 +55,9 @@ pub struct JudgeExchange {
     /// What requests said of the provider's cache: `none` is to be cached, or the `prefix` of the prompt that others share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caching: Option<String>,
+    /// The settings that the model refused, and that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<String>,
     /// The replies before the last, which were no verdicts, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<RejectedReply>,

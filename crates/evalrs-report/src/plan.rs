@@ -32,6 +32,32 @@ pub struct Plan {
     /// Rubric → the ways to put its criteria into requests, the suite's first; only where calls are to be made.
     #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub batching: OrderedMap<Vec<BatchingLine>>,
+    /// What the calls would read from the caches of providers; only where requests begin alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caching: Option<CachingLine>,
+}
+
+/// What calls would read from the caches of providers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CachingLine {
+    /// The tokens that are written to them, estimated.
+    pub written: u64,
+    /// The tokens that are read from them, estimated.
+    pub read: u64,
+    /// What that takes off the cost, in US dollars; null where the price of a model is not known.
+    pub saved: Option<Cost>,
+    /// Model → what its requests begin with, where that is too short.
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    pub too_short: OrderedMap<ShortPrompt>,
+}
+
+/// What requests begin with, where a provider does not cache so little.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShortPrompt {
+    /// The mean of the tokens that they begin with.
+    pub tokens: u64,
+    /// The fewest tokens that are cached.
+    pub least: u64,
 }
 
 /// What a rubric in criteria would call with this batching.
@@ -164,6 +190,7 @@ pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
     let hints = unpriced.into_iter().chain(replayed(&plan.totals));
     let hints = hints.chain(basis.elsewhere.iter().map(stored_elsewhere)).chain(unkeyed(basis));
     let hints = hints.chain(conversations(plan, basis)).chain(labels(plan)).chain(batching(plan));
+    let hints = hints.chain(caching(plan));
     let notes = notes(&plan.totals, basis);
     page.add(Block::lines(hints.chain(notes.iter().map(|note| faint(note)))));
     page
@@ -243,6 +270,29 @@ fn because(line: &PlanLine) -> Text {
 /// The texts as code, between commas.
 fn named(texts: &[String]) -> Text {
     Text::joined(texts.iter().map(|text| command(text)), ", ")
+}
+
+/// What the caches of providers take off the cost, and where they do not.
+fn caching(plan: &Plan) -> Vec<Text> {
+    let Some(line) = &plan.caching else { return Vec::new() };
+    let saved = line.saved.filter(|saved| *saved > Cost::ZERO);
+    let saved = saved.map_or_else(String::new, |saved| format!(": about {saved} less"));
+    let [written, read] = [about(line.written), about(line.read)];
+    let cached = (line.read > 0)
+        .then(|| format!("prompt caches: {written} tokens written, {read} read{saved}").into());
+    let too_short = line.too_short.0.iter().map(|(model, ShortPrompt { tokens, least })| {
+        let [tokens, least] = [about(*tokens), grouped(*least)];
+        let cure = "; `batching: together` sends it once";
+        text![
+            quoted(model),
+            " caches from ",
+            least,
+            " tokens, and a sample has about ",
+            tokens,
+            cure
+        ]
+    });
+    cached.into_iter().chain(too_short).collect()
 }
 
 /// What each way to put criteria into requests would cost, for each rubric.
@@ -394,6 +444,7 @@ mod tests {
             graders: OrderedMap(graders),
             totals,
             labels: OrderedMap::default(),
+            caching: None,
             batching: OrderedMap::default(),
         }
     }

@@ -7,12 +7,12 @@ use super::holdout;
 use super::usage::note_used;
 use crate::error::ExitStatus;
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::text::{count, sanitize};
+use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
-use evalrs_model::outcome::ActionTally;
+use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_store::record::RunFacts;
 use evalrs_system::System;
 
@@ -60,6 +60,22 @@ pub(super) fn facts_of(settled: &Settlement) -> RunFacts {
     .with_asked(&settled.asked)
 }
 
+/// That a run pays for a cache that it never reads, and what may help. Graders share caches: one of them may write what the others
+/// read.
+fn unread_cache(settled: &Settlement) -> Option<String> {
+    let Usage { cache_read, cache_write, .. } = settled.spent();
+    let writers = settled.tallies.iter().filter(|(_, tally)| tally.spent.cache_write > 0);
+    let writers: Vec<String> = writers.map(|(name, _)| format!("`{name}`")).collect();
+    (cache_write > 0 && cache_read == 0).then(|| {
+        format!(
+            "{} wrote {} to the provider's cache, and nothing was read, which costs more than no cache; \
+             `prompt_caching: off` marks nothing",
+            enumerated(&writers, "and"),
+            count(cache_write, "token"),
+        )
+    })
+}
+
 pub(super) fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
     for warning in settled.warnings.iter().take(10) {
         writeln!(err, "warning: {warning}")?;
@@ -79,6 +95,9 @@ pub(super) fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result
             err,
             "error: {error}; calls were stopped, because results that cannot be stored would be paid for again"
         )?;
+    }
+    if let Some(warning) = unread_cache(settled) {
+        writeln!(err, "warning: {}", sanitize(&warning))?;
     }
     if settled.replayed_failures > 0 {
         let errors = count(settled.replayed_failures, "cached error");

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::cache_forecast::{self, CacheForecast};
 use super::preview::{Preview, ToAsk};
 use crate::session::Session;
 use evalrs_base::price::{Cost, Prices};
@@ -47,6 +48,8 @@ pub struct Forecast {
     pub is_assumed: bool,
     /// The models that have no known price, sorted.
     pub unpriced: Vec<String>,
+    /// What the missing calls would read from the caches of providers.
+    pub caching: CacheForecast,
 }
 
 /// Judgments that can be made once their submissions are there.
@@ -158,6 +161,9 @@ pub fn forecast(session: &Session, preview: &Preview, prices: &Prices) -> Foreca
         sum.models.insert(model_of(session, *judge));
         sum.bill = sum.bill.and(bill);
     }
+    let ratio =
+        |grader, judge, model: &str| pricing.averages.ratio(JudgeRef { grader, judge }, model);
+    forecast.caching = cache_forecast::forecast(session, preview, prices, &ratio);
     forecast.recorded = pricing.sources.into_values().sum();
     forecast.is_assumed = pricing.is_assumed;
     forecast.unpriced = pricing.unpriced.into_iter().collect();

@@ -2,6 +2,7 @@
 //! from.
 
 pub mod sent;
+pub mod cache_forecast;
 pub mod explain;
 pub mod forecast;
 pub mod preview;

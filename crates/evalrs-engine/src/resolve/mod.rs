@@ -9,7 +9,7 @@
 //! what is being executed, and `persist` says what of it is kept.
 
 pub(crate) mod admission;
-mod prefixes;
+pub(crate) mod prefixes;
 pub mod budget;
 pub mod calls;
 pub(crate) mod complete_keys;

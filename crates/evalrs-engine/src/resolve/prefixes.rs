@@ -15,14 +15,14 @@ use evalrs_model::spec::CachingChoice;
 
 /// What the requests of judges begin with, beside the texts of the case.
 #[derive(Debug, Default)]
-pub(super) struct KnownPrefixes {
+pub(crate) struct KnownPrefixes {
     /// Grader and ballot → what is the same; none where no other request begins like it.
     known: BTreeMap<(usize, u32), Option<String>>,
 }
 
 impl KnownPrefixes {
     /// What the request of an action begins with. None where no provider caches it, or no other begins like it.
-    pub(super) fn of(
+    pub(crate) fn of(
         &mut self,
         session: &Session,
         waiting: &WaitingAction,

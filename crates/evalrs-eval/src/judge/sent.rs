@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::JudgeAction;
 use super::command;
-use super::provider::{self, PromptMark, ReplyShape};
+use super::provider::refused::leave_out;
+use super::provider::{self, PromptMark, ReplyShape, Request};
 use super::template;
 use evalrs_model::outcome::{JudgeExchange, RejectedReply};
 
@@ -31,7 +32,18 @@ pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<O
         let rejected = &rejected[..count];
         request(action, shape, rejected, mark)
     });
-    requests.collect()
+    let dropped = exchange.map(|exchange| &exchange.dropped[..]).unwrap_or_default();
+    let left = |request: OpenRequest| match (request.path, request.body) {
+        (Some(path), Value::Object(body)) => {
+            let mut request = Request { path, body };
+            for setting in dropped {
+                leave_out(&mut request, setting);
+            }
+            OpenRequest { path: Some(request.path), body: Value::Object(request.body) }
+        }
+        (path, body) => OpenRequest { path, body },
+    };
+    requests.map(left).collect()
 }
 
 /// The headers of a request that are not secret, a line each.

@@ -5,7 +5,7 @@
 //! would hide a broken judge.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::agent::{self, AgentWorld};
@@ -22,6 +22,7 @@ use crate::transport::route::{BrokenRequest, Route, Trust};
 use crate::transport::{read_body, retry};
 use crate::{ActionFuture, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch};
 use evalrs_eval::judge::json;
+use evalrs_eval::judge::provider::refused::{leave_out, refused_setting};
 use evalrs_eval::judge::provider::{
     self, Answer, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
@@ -44,6 +45,8 @@ pub struct HttpExecutor {
     verbosity: u8,
     /// The strictest shape that each endpoint's model is known to take: those before it were refused.
     shapes: RefCell<BTreeMap<[String; 3], ReplyShape>>,
+    /// The settings that each endpoint's model has refused: they are left out from then on.
+    dropped: RefCell<BTreeMap<[String; 3], BTreeSet<&'static str>>>,
     agents: MadeAgents,
     /// Runs those judges that are commands.
     programs: Option<Rc<ProgramExecutor>>,
@@ -57,6 +60,7 @@ impl HttpExecutor {
             endpoints: Endpoints::new(concurrency),
             verbosity: 0,
             shapes: RefCell::default(),
+            dropped: RefCell::default(),
             agents: MadeAgents::default(),
             programs: None,
         }
@@ -100,6 +104,23 @@ impl HttpExecutor {
             *known = weaker.max(*known);
         }
         is_about_it
+    }
+
+    /// The settings that the model has refused.
+    fn dropped(&self, launch: &JudgeLaunch) -> BTreeSet<&'static str> {
+        self.dropped.borrow().get(&place(launch)).cloned().unwrap_or_default()
+    }
+
+    /// Whether the failure says that the model does not take a setting which may be left out. That is remembered.
+    fn drops(&self, launch: &JudgeLaunch, request: &Request, failure: &Failure) -> bool {
+        let refused = match failure.kind {
+            FailureKind::BadRequest => refused_setting(request, &failure.message),
+            _ => None,
+        };
+        if let Some(setting) = refused {
+            self.dropped.borrow_mut().entry(place(launch)).or_default().insert(setting);
+        }
+        refused.is_some()
     }
 
     /// Sends requests until there is a verdict, or the reply is invalid for the third time.
@@ -164,7 +185,8 @@ impl HttpExecutor {
         let is_weaker = shape != strictest && !is_embedding;
         let shape = is_weaker.then(|| shape.name().to_owned());
         let caching = launch.mark.map(|mark| mark.name().to_owned());
-        JudgeExchange { shape, caching, rejected: rejected.to_vec() }.kept()
+        let dropped = self.dropped(launch).into_iter().map(str::to_owned).collect();
+        JudgeExchange { shape, caching, dropped, rejected: rejected.to_vec() }.kept()
     }
 
     /// One answer, in the strictest shape that the endpoint takes.
@@ -181,11 +203,16 @@ impl HttpExecutor {
             if let Some(mark) = launch.mark {
                 provider.mark(&mut request, &launch.action, mark);
             }
+            for setting in self.dropped(launch) {
+                leave_out(&mut request, setting);
+            }
             let failure = match self.send_with_retries(asking, provider, &request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            if !self.gives_way(launch, shape, &failure) {
+            let is_mended =
+                self.gives_way(launch, shape, &failure) || self.drops(launch, &request, &failure);
+            if !is_mended {
                 return Err(failure);
             }
         }

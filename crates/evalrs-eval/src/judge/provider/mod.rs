@@ -14,6 +14,7 @@ mod body;
 pub mod chat;
 mod google;
 mod openai;
+pub mod refused;
 
 pub use super::question::ReplyShape;
 pub use api::{

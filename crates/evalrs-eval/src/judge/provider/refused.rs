@@ -1,0 +1,92 @@
+//! Settings of a request that some models refuse: which one an error names, and the request without it.
+
+use super::api::Request;
+
+/// The settings that a request may do without, as suites and errors name them, and as Google does.
+const OPTIONAL: [[&str; 2]; 3] =
+    [["temperature", "temperature"], ["seed", "seed"], ["top_p", "topP"]];
+
+/// How errors say that a model does not take what they name.
+const REFUSALS: [&str; 8] = [
+    "unsupported",
+    "not supported",
+    "does not support",
+    "doesn't support",
+    "unrecognized",
+    "deprecated",
+    "not permitted",
+    "not allowed",
+];
+
+/// The setting in a request of which the message of an error says that the model does not take it, if the request may do without.
+pub fn refused_setting(request: &Request, message: &str) -> Option<&'static str> {
+    let lower = message.to_lowercase();
+    if !REFUSALS.iter().any(|words| lower.contains(words)) {
+        return None;
+    }
+    let mut words = message.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let named = words.find_map(|word| OPTIONAL.iter().find(|names| names.contains(&word)))?;
+    has(request, named).then_some(named[0])
+}
+
+/// Leaves a setting out of a request.
+pub fn leave_out(request: &mut Request, setting: &str) {
+    let Some(names) = OPTIONAL.iter().find(|names| names[0] == setting) else { return };
+    let config = request.body.get_mut("generationConfig").and_then(|config| config.as_object_mut());
+    if let Some(config) = config {
+        config.retain(|name, _| !names.contains(&name.as_str()));
+    }
+    request.body.retain(|name, _| !names.contains(&name.as_str()));
+}
+
+fn has(request: &Request, names: &[&str; 2]) -> bool {
+    let config = request.body.get("generationConfig");
+    let is_in = |name: &&str| {
+        request.body.contains_key(*name) || config.is_some_and(|it| it.get(*name).is_some())
+    };
+    names.iter().any(is_in)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{leave_out, refused_setting};
+    use crate::judge::provider::Request;
+
+    fn request(body: &Value) -> Request {
+        let body = body.as_object().cloned().unwrap_or_default();
+        Request { path: String::new(), body }
+    }
+
+    #[test]
+    fn a_refused_setting_is_found_and_left_out() {
+        let sent = request(&json!({"model": "m", "temperature": 0, "seed": 7, "max_tokens": 9}));
+        for (message, expected) in [
+            ("Unsupported parameter: 'seed' is not supported with this model.", Some("seed")),
+            (
+                "Unsupported value: 'temperature' does not support 0.0 with this model.",
+                Some("temperature"),
+            ),
+            ("`temperature` is deprecated for this model", Some("temperature")),
+            ("seed: Extra inputs are not permitted", Some("seed")),
+            // It was not sent, or has to be.
+            ("Unsupported parameter: 'top_p'", None),
+            ("Unsupported parameter: 'max_tokens'", None),
+            // Another word, or no refusal.
+            ("Unsupported parameter: 'seeds'", None),
+            ("the seed must be a number", None),
+            ("", None),
+        ] {
+            assert_eq!(refused_setting(&sent, message), expected, "{message}");
+        }
+        let mut left = sent;
+        leave_out(&mut left, "seed");
+        leave_out(&mut left, "model");
+        assert_eq!(left, request(&json!({"model": "m", "temperature": 0, "max_tokens": 9})));
+        let mut google = request(&json!({"generationConfig": {"topP": 0.5, "seed": 7}}));
+        assert_eq!(refused_setting(&google, "topP is not supported"), Some("top_p"));
+        leave_out(&mut google, "top_p");
+        assert_eq!(google, request(&json!({"generationConfig": {"seed": 7}})));
+    }
+}
