@@ -53,6 +53,8 @@ struct ModelQueue<T> {
     model: String,
     actions: BTreeMap<At, QueuedAction<T>>,
     begun: HashMap<PrefixDigest, PrefixState<T>>,
+    /// How many wait for another one.
+    held: usize,
 }
 
 /// What the requests of some actions begin with, by its digest.
@@ -111,15 +113,16 @@ impl<T> PrefixState<T> {
 
 impl<T> ModelQueue<T> {
     fn new(model: &str) -> Self {
-        Self { model: model.to_owned(), actions: BTreeMap::new(), begun: HashMap::new() }
+        let model = model.to_owned();
+        Self { model, actions: BTreeMap::new(), begun: HashMap::new(), held: 0 }
     }
 
     fn len(&self) -> usize {
-        self.actions.len() + self.held().count()
+        self.actions.len() + self.held
     }
 
     fn is_empty(&self) -> bool {
-        self.actions.is_empty() && self.held().next().is_none()
+        self.actions.is_empty() && self.held == 0
     }
 
     /// What waits for the first action with the same prefix.
@@ -131,11 +134,11 @@ impl<T> ModelQueue<T> {
     }
 
     fn push(&mut self, at: At, prefix: Option<PrefixDigest>, action: T) {
-        if let Some(prefix) = prefix
-            && let PrefixState::Queued(n) =
-                self.begun.entry(prefix).or_insert(PrefixState::Queued(0))
-        {
-            *n += 1;
+        if let Some(prefix) = prefix {
+            match self.begun.entry(prefix).or_insert(PrefixState::Queued(0)) {
+                PrefixState::Queued(n) | PrefixState::First { queued: n, .. } => *n += 1,
+                PrefixState::Sent => {}
+            }
         }
         self.actions.insert(at, QueuedAction { prefix, action });
     }
@@ -148,6 +151,7 @@ impl<T> ModelQueue<T> {
             Some(PrefixState::First { held, queued: left }) => {
                 held.push((at, queued));
                 *left = left.saturating_sub(1);
+                self.held += 1;
                 return None;
             }
             Some(PrefixState::Sent) => {}
@@ -167,6 +171,7 @@ impl<T> ModelQueue<T> {
         let Some(begun) = self.begun.get_mut(&prefix) else { return };
         let PrefixState::First { held, queued } = begun else { return };
         let held = std::mem::take(held);
+        self.held -= held.len();
         *begun =
             if is_sent { PrefixState::Sent } else { PrefixState::Queued(*queued + held.len()) };
         self.actions.extend(held);
@@ -175,6 +180,7 @@ impl<T> ModelQueue<T> {
     /// Takes out everything that waits.
     fn take(&mut self) -> BTreeMap<At, QueuedAction<T>> {
         let mut all = std::mem::take(&mut self.actions);
+        self.held = 0;
         for begun in std::mem::take(&mut self.begun).into_values() {
             if let PrefixState::First { held, .. } = begun {
                 all.extend(held);
@@ -640,9 +646,15 @@ mod tests {
         queues.go_on(u64::from(b'x'), true);
         assert_eq!(queues.next(&executor, all).unwrap().action, "x2");
         let (mut queues, executor) = begun(&["x1", "x2", "x3"]);
-        queues.next(&executor, all).unwrap();
+        let first = queues.next(&executor, all).unwrap();
         assert_eq!(queues.next(&executor, all), None);
-        assert_eq!(queues.take_rest(), ["x2", "x3"]);
+        // One that comes later is one of them, whatever becomes of the first.
+        queues.push(first.queue, 0, first.prefix, "x4");
+        assert_eq!((queues.next(&executor, all), queues.len()), (None, 3));
+        queues.landed(first.endpoint, first.prefix, false);
+        assert_eq!(queues.next(&executor, all).unwrap().action, "x2");
+        assert_eq!((queues.next(&executor, all), queues.len()), (None, 2));
+        assert_eq!(queues.take_rest(), ["x3", "x4"]);
         assert!(queues.is_empty());
         let (mut queues, executor) = begun(&["x1", "x2", "x3"]);
         queues.next(&executor, all).unwrap();
