@@ -69,13 +69,14 @@ impl BatchingPlanner<'_> {
         for (name, spec) in &rubrics {
             lines.insert(name, vec![self.line_of_suite(name, spec)]);
         }
+        let all = samples(session);
         for batching in ways {
             let others: Vec<&(String, CriteriaSpec)> =
                 rubrics.iter().filter(|(_, spec)| spec.batching != batching).collect();
             if others.is_empty() {
                 continue;
             }
-            let estimate = self.estimate(batching, session, system);
+            let estimate = self.estimate(batching, all, session, system);
             for (name, spec) in others {
                 lines.entry(name).or_default().push(estimate.line(name, spec));
             }
@@ -103,12 +104,10 @@ impl BatchingPlanner<'_> {
     fn estimate(
         &self,
         batching: CriteriaPerRequest,
+        all: usize,
         session: &mut Session,
         system: &dyn System,
     ) -> BatchingEstimate {
-        let samples = |session: &Session| queries::selection(&session.db, session.root).samples;
-        session.set_batching(None);
-        let all = samples(session);
         let one_in = all.div_ceil(MOST_SAMPLES).max(1);
         session.set_batching(Some(PlannedBatching { batching, one_in }));
         let mut preview = preview(session, self.store, system, self.settings);
@@ -116,6 +115,10 @@ impl BatchingPlanner<'_> {
         let forecast = forecast(session, &preview, &self.surroundings.prices());
         BatchingEstimate { batching, all, planned: samples(session), preview, forecast }
     }
+}
+
+fn samples(session: &Session) -> usize {
+    queries::selection(&session.db, session.root).samples
 }
 
 fn no_calls(batching: CriteriaPerRequest) -> BatchingLine {

@@ -76,7 +76,10 @@ impl Bill {
 fn whole(asked: &Asked) -> String {
     let system = asked.body["system"].as_str();
     let system = system.or_else(|| asked.body["messages"][0]["content"].as_str());
-    format!("{}\n{}", system.unwrap_or_default(), asked.sent())
+    // Providers read the schema of a reply before the prompt, so it is a part of what is cached.
+    let schema = [&asked.body["response_format"], &asked.body["output_config"]];
+    let [of_openai, of_anthropic] = schema.map(Value::to_string);
+    format!("{of_openai}{of_anthropic}{}\n{}", system.unwrap_or_default(), asked.sent())
 }
 
 /// Where in the prompt that ends which the provider is to cache.
@@ -98,6 +101,16 @@ fn marked_end(provider: Provider, asked: &Asked) -> Option<usize> {
     }
 }
 
+/// `yes` to each question.
+fn verdicts(asked: &Asked) -> String {
+    let verdict = json!({"reason": "so", "verdict": "yes"});
+    let members = &asked.body["response_format"]["json_schema"]["schema"]["properties"];
+    let names = members.as_object().into_iter().flatten().map(|(name, _)| name.clone());
+    let several = names.filter(|name| name.starts_with('q')).map(|name| (name, verdict.clone()));
+    let several: serde_json::Map<String, Value> = several.collect();
+    if several.is_empty() { verdict.to_string() } else { Value::Object(several).to_string() }
+}
+
 /// A judge that replies `yes` or 1 and bills what it reads.
 fn billing(provider: Provider) -> (Judge, Arc<Mutex<Bill>>) {
     let bill = Arc::new(Mutex::new(Bill::default()));
@@ -110,11 +123,8 @@ fn billing(provider: Provider) -> (Judge, Arc<Mutex<Bill>>) {
         bill.written += written;
         bill.plain += all - read - written;
         let is_verdict = asked.sent().contains("\"verdict\"");
-        let text = if is_verdict {
-            "{\"reason\": \"so\", \"verdict\": \"yes\"}"
-        } else {
-            "{\"rationale\": \"so\", \"score\": 1}"
-        };
+        let score = || json!({"rationale": "so", "score": 1}).to_string();
+        let text = if is_verdict { verdicts(asked) } else { score() };
         let body = match provider.name {
             "anthropic" => json!({
                 "type": "message", "model": provider.model, "stop_reason": "end_turn",
@@ -241,6 +251,8 @@ fn nothing_is_written_for_nobody() {
         ("a short answer", 300, criteria("on"), 0),
         ("votes", 6_000, three.to_owned(), SAMPLES),
         ("criteria", 6_000, criteria("on"), SAMPLES),
+        // Their schemas differ, so none reads what another has written.
+        ("criteria in batches", 6_000, criteria("on\n    batching: 4"), 0),
     ] {
         let (judge, bill) = billing(OPENAI);
         let space = space(OPENAI, &judge, length, &graders);

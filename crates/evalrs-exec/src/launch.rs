@@ -84,16 +84,24 @@ pub struct JudgeLaunch {
     pub start: Option<Arc<Start>>,
 }
 
+/// More bytes than the tokens of a text have in the mean.
+const LONG_TOKEN: u64 = 8;
+
 impl JudgeLaunch {
     /// Decides what its requests say of the provider's cache, where others begin like it or not. True if its beginning is long
     /// enough to be cached for them.
     pub fn mark(&mut self, is_shared: bool) -> bool {
         let Some(caching) = self.caching else { return false };
         let JudgeAction { system, user, shared, .. } = &self.action;
-        let is_cached = is_shared && {
-            let beginning = user.get(..*shared).unwrap_or_default();
-            *shared > 0 && estimate(system) + estimate(beginning) >= caching.least
+        let beginning = user.get(..*shared).unwrap_or_default();
+        let bytes = (system.len() + beginning.len()) as u64;
+        // Each request that shares it comes by here, so a text of which the length says enough is not tokenized.
+        let is_long = || match bytes / caching.least.max(1) {
+            0 => false,
+            LONG_TOKEN.. => true,
+            _ => estimate(system) + estimate(beginning) >= caching.least,
         };
+        let is_cached = is_shared && *shared > 0 && is_long();
         self.mark = match (caching.mark, is_cached) {
             (CacheMark::Automatic, _) | (CacheMark::Ephemeral, false) => None,
             (CacheMark::Explicit, false) => Some(PromptMark::Nothing),

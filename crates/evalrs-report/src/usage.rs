@@ -51,8 +51,13 @@ pub fn target_lines(tally: &ActionTally) -> Vec<String> {
     counts.extend((failed > 0).then(|| format!("{failed} failed")));
     counts.extend((pending > 0).then(|| format!("{pending} not run")));
     let mut line = format!("target: {}: {}", count(total, "conversation"), counts.join(", "));
-    for (name, usage) in [("spent", spent), ("saved", saved)] {
-        line.push_str(&used(name, usage).map_or_else(String::new, |used| format!("; {used}")));
+    let spent_on = used("spent", spent).map(|used| match self::cached(spent) {
+        Some(cached) => format!("{used} ({cached})"),
+        None => used,
+    });
+    for used in spent_on.into_iter().chain(used("saved", saved)) {
+        line.push_str("; ");
+        line.push_str(&used);
     }
     vec![line]
 }
@@ -63,8 +68,7 @@ pub(crate) fn used(name: &str, usage: Usage) -> Option<String> {
     let cost = usage.cost.filter(|cost| *cost > Cost::ZERO).map(|cost| cost.to_string());
     let tokens = (tokens > 0).then(|| count(tokens, "token"));
     let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
-    let cached = cached(usage).map_or_else(String::new, |cached| format!(" ({cached})"));
-    (!parts.is_empty()).then(|| format!("{name} {}{cached}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
 }
 
 /// Which of the tokens the provider's cache had, or got.

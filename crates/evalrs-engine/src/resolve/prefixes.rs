@@ -16,8 +16,8 @@ use evalrs_model::spec::CachingChoice;
 /// What the requests of judges begin with, beside the texts of the case.
 #[derive(Debug, Default)]
 pub(crate) struct KnownPrefixes {
-    /// Grader and ballot → what is the same; none where no other request begins like it.
-    known: BTreeMap<(usize, u32), Option<String>>,
+    /// Grader and ballot → the digest of what is the same; none where no other request begins like it.
+    known: BTreeMap<(usize, u32), Option<u64>>,
 }
 
 impl KnownPrefixes {
@@ -32,14 +32,18 @@ impl KnownPrefixes {
             .known
             .entry((cell.grader, ballot.ballot))
             .or_insert_with(|| prefix(session, waiting));
-        let said = of_grader.as_ref()?;
-        let mut hasher = DefaultHasher::new();
-        (cell.chunk, cell.case, ballot.turn, said).hash(&mut hasher);
-        Some(hasher.finish())
+        let of_grader = (*of_grader)?;
+        Some(digest(&(cell.chunk, cell.case, ballot.turn, of_grader)))
     }
 }
 
-fn prefix(session: &Session, waiting: &WaitingAction) -> Option<String> {
+fn digest(said: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    said.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn prefix(session: &Session, waiting: &WaitingAction) -> Option<u64> {
     let (judge, at) = judge_of(session, waiting)?;
     let access = access(session, judge, at)?;
     provider::caching(access.spec, access.base_url)?;
@@ -48,5 +52,5 @@ fn prefix(session: &Session, waiting: &WaitingAction) -> Option<String> {
     }
     let grader = session.grader(waiting.cell.grader)?;
     let said = judge.shared_prefix(waiting.ballot.ballot)?;
-    Some(format!("{:?} {said}", grader.extractor(&session.db)))
+    Some(digest(&format!("{:?} {said}", grader.extractor(&session.db))))
 }

@@ -148,7 +148,9 @@ impl Judge {
         let RubricSpec { fence, unfenced, .. } = &self.rubric;
         let JudgeAction { provider, model, extra_body, headers, .. } = &seat.blank;
         let said = (provider, &seat.base_url, model, extra_body, headers, &seat.schema, order);
-        let shown = (template::task(&self.question), fence, unfenced, rubric);
+        // Requests with other questions have another schema, which providers read before the prompt.
+        let several = self.batched.as_ref().map(|batched| &batched.all);
+        let shown = (template::task(&self.question), fence, unfenced, rubric, several);
         (!is_alone).then(|| format!("{said:?} {shown:?}"))
     }
 

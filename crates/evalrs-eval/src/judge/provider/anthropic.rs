@@ -5,9 +5,7 @@ use serde_json::{Map, Value, json};
 use super::api::{
     Answer, Auth, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
 };
-use super::body::{
-    count, joined, marked_parts, members, set_first_content, text_at, with_extra_body,
-};
+use super::body::{count, joined, members, set_ephemeral, text_at, with_extra_body};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
 use crate::judge::JudgeAction;
 use crate::judge::question::{Question, ReplyShape};
@@ -82,13 +80,7 @@ impl Provider for Anthropic {
     }
 
     fn mark(&self, request: &mut Request, action: &JudgeAction, mark: PromptMark) {
-        // Nothing is cached without a mark.
-        if mark == PromptMark::Prefix
-            && let Some(parts) =
-                marked_parts(action, "cache_control", &json!({"type": "ephemeral"}))
-        {
-            set_first_content(&mut request.body, parts);
-        }
+        set_ephemeral(&mut request.body, action, mark == PromptMark::Prefix);
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {

@@ -21,6 +21,14 @@ pub(super) fn marked_parts(action: &JudgeAction, mark: &str, said: &Value) -> Op
     Some(Value::Array(parts))
 }
 
+/// Marks what is to be cached as Anthropic does, where nothing is cached without a mark.
+pub(super) fn set_ephemeral(body: &mut Map<String, Value>, action: &JudgeAction, is_shared: bool) {
+    let parts = marked_parts(action, "cache_control", &json!({"type": "ephemeral"}));
+    if let Some(parts) = parts.filter(|_| is_shared) {
+        set_first_content(body, parts);
+    }
+}
+
 /// Puts another content into the first message of a user in a request.
 pub(super) fn set_first_content(body: &mut Map<String, Value>, content: Value) {
     let messages = body.get_mut("messages").and_then(Value::as_array_mut);

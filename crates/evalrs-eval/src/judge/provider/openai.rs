@@ -6,7 +6,8 @@ use super::api::{
     Answer, Auth, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
 };
 use super::body::{
-    count, joined, marked_parts, members, set_first_content, text_at, with_extra_body,
+    count, joined, marked_parts, members, set_ephemeral, set_first_content, text_at,
+    with_extra_body,
 };
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage};
 use crate::judge::JudgeAction;
@@ -152,7 +153,13 @@ impl Provider for OpenAi {
     }
 
     fn mark(&self, request: &mut Request, action: &JudgeAction, mark: PromptMark) {
-        let is_marked = caching_of(&action.model).is_some_and(|it| it.mark == CacheMark::Explicit);
+        let marked = caching_of(&action.model).map(|it| it.mark);
+        // Gateways have models of other makers, and pass on the marks of those.
+        if marked == Some(CacheMark::Ephemeral) {
+            set_ephemeral(&mut request.body, action, mark == PromptMark::Prefix);
+            return;
+        }
+        let is_marked = marked == Some(CacheMark::Explicit);
         let is_embedding = matches!(action.question, Question::Embed { .. });
         // What the suite says itself in `extra_body` stands.
         if !is_marked || is_embedding || request.body.contains_key("prompt_cache_options") {

@@ -62,6 +62,8 @@ fn requests_say_what_is_to_be_cached() {
     let asked = marked("anthropic", "claude-sonnet-5", PromptMark::Prefix, "");
     let expected = parts("cache_control", json!({"type": "ephemeral"}));
     assert_eq!(asked["messages"][0]["content"], expected);
+    let asked = marked("openai", "anthropic/claude-sonnet-5", PromptMark::Prefix, "");
+    assert_eq!(asked["messages"][1]["content"], expected, "a gateway passes it on");
     for (provider, model, mark) in [
         ("openai", "gpt-4o", PromptMark::Prefix),
         ("openai", "llama", PromptMark::Prefix),
@@ -89,6 +91,11 @@ fn caches_are_known_at_the_provider_and_where_the_suite_says_so() {
         let spec =
             JudgeSpec { model: model.to_owned(), prompt_caching: choice, ..JudgeSpec::default() };
         assert_eq!(caching(&spec, url).is_some(), expected, "{model} {url} {choice:?}");
+    }
+    let model = "claude-sonnet-5".to_owned();
+    let spec = JudgeSpec { model, provider: "anthropic".to_owned(), ..JudgeSpec::default() };
+    for url in ["https://api.anthropic.com", "https://api.anthropic.com/v1"] {
+        assert!(caching(&spec, url).is_some(), "{url}");
     }
 }
 
