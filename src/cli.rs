@@ -11,6 +11,7 @@ use evalrs_serve::args::ServeArgs;
 use evalrs_use_cases::args::{EvaluateArgs, SelectArgs, StoreArgs};
 
 mod agree;
+mod batch;
 mod cache;
 #[cfg(not(feature = "harness"))]
 mod calibrate;
@@ -24,6 +25,7 @@ pub mod usage_code;
 mod watch;
 
 pub use agree::AgreeArgs;
+pub use batch::{BatchCollectArgs, BatchCommand, BatchCommandArgs, BatchListArgs, BatchNamesArgs};
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 #[cfg(not(feature = "harness"))]
 pub use calibrate::CalibrateSuiteArgs;
@@ -152,6 +154,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// List graders, targets and providers
     List(ListArgs),
+    /// List, collect and cancel batches
+    Batch(BatchCommandArgs),
     /// Export, merge, check and trim the cache
     Cache(CacheArgs),
     #[cfg(feature = "harness")]

@@ -1,6 +1,6 @@
 //! What is known of a command before it runs: its suite, what it prints, how it exits.
 
-use super::{CacheCommand, Command, DiffFormat};
+use super::{BatchCommand, CacheCommand, Command, DiffFormat};
 use evalrs_report::Audience;
 
 impl Command {
@@ -31,6 +31,11 @@ impl Command {
             | Self::Man(_)
             | Self::Mcp(_)
             | Self::Init(_) => None,
+            Self::Batch(args) => match &args.command {
+                BatchCommand::List(args) => args.suite.as_deref(),
+                BatchCommand::Collect(args) => args.suites.first().map(String::as_str),
+                BatchCommand::Cancel(args) | BatchCommand::Forget(args) => args.suite.as_deref(),
+            },
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
                 CacheCommand::Import(args) => {
@@ -61,6 +66,12 @@ impl Command {
             Self::List(args) => args.json,
             #[cfg(feature = "import")]
             Self::Import(args) => args.json,
+            Self::Batch(args) => match &args.command {
+                BatchCommand::List(args) => args.json,
+                BatchCommand::Collect(_) | BatchCommand::Cancel(_) | BatchCommand::Forget(_) => {
+                    false
+                }
+            },
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => args.json,
                 CacheCommand::Import(args) => args.json,

@@ -111,6 +111,29 @@ evalrs cache export suite.yaml
 evalrs cache export suite.yaml --prune",
     ),
     (
+        "batch list",
+        "# Show what is out, and how far it is
+evalrs batch list",
+    ),
+    (
+        "batch collect",
+        "# Bring answers into the cache
+evalrs batch collect suite.yaml
+# Find batches whose file is lost
+evalrs batch collect suite.yaml --provider openai",
+    ),
+    (
+        "batch cancel",
+        "# End all batches of the workspace, then collect what is done
+evalrs batch cancel --all
+evalrs batch collect suite.yaml",
+    ),
+    (
+        "batch forget",
+        "# Call the judgments of a batch again
+evalrs batch forget batch_68f2",
+    ),
+    (
         "cache stats",
         "# Show the cache of the working directory
 evalrs cache stats

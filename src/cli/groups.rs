@@ -23,7 +23,7 @@ impl CommandGroup {
 
 /// The group of every command: a test fails if one has none.
 pub const GROUPS: &[CommandGroup] = &[
-    CommandGroup { title: "Evaluate", commands: &["run", "watch", "plan", "calibrate"] },
+    CommandGroup { title: "Evaluate", commands: &["run", "watch", "plan", "batch", "calibrate"] },
     CommandGroup { title: "Inspect", commands: &["explain", "diff", "agree", "history"] },
     CommandGroup { title: "Share and serve", commands: &["report", "serve", "cache", "mcp"] },
     CommandGroup {

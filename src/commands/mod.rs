@@ -1,7 +1,8 @@
 //! One file a command: typed flags → what they mean → engine → report.
 
 pub(crate) mod agree;
-pub(crate) mod cache;
+pub(crate) mod batch;
+mod cache;
 pub mod completions;
 pub(crate) mod diff;
 pub(crate) mod explain;
@@ -97,6 +98,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Serve(args) => evalrs_serve::serve(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
+        Command::Batch(args) => batch::batch(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),
         Command::StripTypes { file } => strip_types::strip_types(file, &mut console),
         #[cfg(feature = "harness")]

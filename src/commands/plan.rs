@@ -25,6 +25,7 @@ use evalrs_report::plan::{
 };
 use evalrs_store::record;
 use evalrs_store::record::history::History;
+use evalrs_use_cases::batch_settings::open_batches;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -73,6 +74,8 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
     };
     let mut plans = Vec::new();
     for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
+        let batches = open_batches(&surroundings, &session, console.system);
+        let settings = Settings { batches, ..settings.clone() };
         let (plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
         if args.json {
             plans.push(plan);
@@ -133,7 +136,8 @@ fn plan_one(
     };
     let labels = label_counts(session);
     let caching = caching_line(&forecast.caching);
-    let plan = Plan { labels, caching, ..assembled(suite, &preview, &reasons, &forecast) };
+    let out = preview.out;
+    let plan = Plan { labels, caching, out, ..assembled(suite, &preview, &reasons, &forecast) };
     let ways = BatchingPlanner {
         surroundings,
         settings,

@@ -32,6 +32,7 @@ use evalrs_store::record::{self, RunFacts, SessionActions};
 use evalrs_system::changed_paths::ChangedPaths;
 use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::args::LimitArgs;
+use evalrs_use_cases::batch_settings::open_batches;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::{SuiteContext, context_files};
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -208,6 +209,7 @@ impl WatchContext for Here<'_> {
             ask: if args.frozen { AskPolicy::Frozen } else { AskPolicy::Ask },
             retry_errors: args.retry_errors,
             target_allowance: if args.yes { u64::MAX } else { args.preview_targets },
+            batches: open_batches(&self.surroundings, session, self.system),
             ..self.surroundings.settings(&limits, session.suite())
         }
     }

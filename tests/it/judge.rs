@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 pub(crate) enum Answer {
     /// Replies with this status, these headers and this body.
     Http(u16, Vec<(&'static str, String)>, String),
+    /// A reply whose body breaks off.
+    Torn(String),
     /// Closes the connection without a reply.
     HangUp,
     /// Never replies: until the client goes away.
@@ -80,12 +82,16 @@ impl Answer {
 /// A request as the judge saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    /// The method.
+    pub(crate) method: String,
     /// The path, with its query.
     pub(crate) path: String,
     /// The headers, lower-cased names.
     pub(crate) headers: Vec<(String, String)>,
-    /// The body.
+    /// The body; null where it is no JSON.
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) raw: String,
     /// See [`Asked::sent`].
     sent: String,
     /// See [`Asked::prompt`].
@@ -107,10 +113,17 @@ fn last_text(body: &Value) -> String {
 }
 
 impl Asked {
-    fn new(path: String, headers: Vec<(String, String)>, body: Value) -> Self {
+    fn new(method: String, path: String, headers: Vec<(String, String)>, raw: String) -> Self {
+        let body = serde_json::from_str(&raw).unwrap_or_default();
+        Self { method, path, headers, raw, ..Self::of_body(body) }
+    }
+
+    /// A request with this body.
+    pub(crate) fn of_body(body: Value) -> Self {
         let sent = last_text(&body);
         let prompt = plain(&sent);
-        Self { path, headers, body, sent, prompt }
+        let [method, path, raw] = [const { String::new() }; 3];
+        Self { method, path, headers: Vec::new(), body, raw, sent, prompt }
     }
 
     /// The text of the last message without fences and without what scores mean: most tests are of other things.
@@ -436,6 +449,12 @@ fn serve(stream: &TcpStream, desk: &Arc<Desk>, script: &Script) {
         };
         match script(number, &request) {
             Answer::HangUp => break,
+            Answer::Torn(body) => {
+                let mut stream = stream;
+                let reply = reply(200, Vec::new(), &(body + &" ".repeat(1_000)));
+                let _ = stream.write_all(&reply.as_bytes()[..reply.len() - 1_000]);
+                break;
+            }
             Answer::Silence => {
                 let _ = reader.read(&mut [0]);
                 break;
@@ -474,7 +493,9 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     let mut headers = Vec::new();
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let path = line.split(' ').nth(1)?.to_owned();
+    let mut words = line.split(' ').map(str::to_owned);
+    let method = words.next()?;
+    let path = words.next()?;
     loop {
         line.clear();
         reader.read_line(&mut line).ok()?;
@@ -485,10 +506,11 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
             None => break,
         }
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length")?.1.parse().ok()?;
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, length)| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked::new(path, headers, serde_json::from_slice(&body).unwrap()))
+    Some(Asked::new(method, path, headers, String::from_utf8(body).unwrap()))
 }
 
 /// The fences of a message, and what is said there of the meaning of scores.

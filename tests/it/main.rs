@@ -18,7 +18,9 @@ mod terminal_text;
 
 mod bad_input;
 #[cfg(unix)]
+mod batch_provider;
 mod batched_criteria;
+mod batches;
 mod before;
 mod blobs;
 mod cache;

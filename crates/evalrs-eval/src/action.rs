@@ -479,6 +479,7 @@ mod tests {
             ("prompt_caching", |rubric| {
                 rubric.judges[0].prompt_caching = evalrs_model::spec::CachingChoice::On;
             }),
+            ("batch", |rubric| rubric.judges[0].batch = Some(true)),
             ("timeout", |rubric| rubric.judges[0].patience.timeout = 0.5),
             ("rubric_vars", |rubric| rubric.rubric_vars = vec!["tone".to_owned()]),
             ("deadline", |rubric| rubric.judges[0].patience.deadline = 1.0),

@@ -7,6 +7,7 @@ use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::batch_service::BatchService;
 use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 use super::launch::Launch;
 use super::start::Start;
@@ -42,6 +43,11 @@ pub trait Executor {
     /// What loads programs before they are keyed; one that calls none has nothing to load.
     fn loader(&self) -> &dyn ProgramLoader {
         &NoPrograms
+    }
+
+    /// What has requests of judges answered as batches, if there is such.
+    fn batches(&self) -> Option<&dyn BatchService> {
+        None
     }
 
     /// Undoes the side effects of actions, in bounded time; for when nothing is executed any more. What was dropped in

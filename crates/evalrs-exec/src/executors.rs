@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::select;
 use tracing::{Instrument, debug_span};
 
+use super::batch_service::BatchService;
 use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 use super::executor::{
     ActionFuture, ChangeFuture, CheckFuture, CloseFuture, DiscoveredFiles, ExecutionLimits,
@@ -47,6 +48,10 @@ impl Executor for Executors {
 
     fn loader(&self) -> &dyn ProgramLoader {
         self
+    }
+
+    fn batches(&self) -> Option<&dyn BatchService> {
+        self.judges.batches()
     }
 
     fn close(&self) -> CloseFuture<'_> {

@@ -10,6 +10,7 @@
 //! - `executor`: the traits that the engine works with, and what it is told. `Executor` alone has to be implemented;
 //!   `ExecutionLimits` says what may start, `ProgramLoader` what programs load. `executors` joins those of judges, programs
 //!   and targets;
+//! - `batch_service`: the same of batches of requests, which outlive the process;
 //! - `judges`: questions over HTTP. `http` sends them, `endpoints` shares limits (`limit`, `window`, `pause`) without a clock,
 //!   and `errors` says what replies mean that hold no answer; `breaker` gives up what always fails in the same way;
 //! - `programs`: executables as a process for each call, functions and modules in workers that stay;
@@ -21,6 +22,7 @@
 //!
 //! Begin with `executor`, then `executors`, then the kind of action in question.
 
+pub mod batch_service;
 mod breaker;
 pub mod editor;
 pub mod endpoint;
@@ -40,6 +42,9 @@ pub mod targets;
 #[cfg(feature = "judge")]
 pub(crate) mod transport;
 
+pub use batch_service::{
+    BatchAccess, BatchError, BatchFuture, BatchLine, BatchResults, BatchService,
+};
 pub use endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 pub use executor::{
     ActionFuture, ChangeFuture, CheckFuture, CloseFuture, DiscoveredFiles, ExecutionLimits,

@@ -1,4 +1,4 @@
-//! Why a run exits with 3, in one sentence with its cure.
+//! Why a run exits with 3 or 4, in one sentence with its cure.
 
 use super::digest::{ErrorGroup, ReportDigest};
 use super::page::{Text, command, quoted, text};
@@ -17,23 +17,33 @@ pub struct RunEnding {
     pub store_failed: bool,
     /// How many judgments were to be asked anew and were not answered, so that what was stored stays.
     pub in_vain: usize,
+    /// How many judgments are out in batches.
+    pub out: usize,
     /// Why its judges may not be relied on, where that alone decided the exit code.
     pub uncalibrated: Vec<String>,
 }
 
 /// The exit code of a run that is incomplete or undecided.
 const INCOMPLETE: u8 = 3;
+/// That of one whose judgments are out in batches.
+const IN_BATCH: u8 = 4;
 
 impl RunEnding {
     /// Whether grades that could not be made decided the exit code.
     pub(crate) fn is_incomplete(&self) -> bool {
-        self.code == INCOMPLETE
+        self.code == INCOMPLETE || self.code == IN_BATCH
     }
 
-    /// Why the exit code is 3, and what to do; nothing for other codes. `suite` is named as on the command line.
+    /// Why the exit code is 3 or 4, and what to do; nothing for other codes. `suite` is named as on the command line.
     pub fn reason(&self, gate: &GateReport, digest: &ReportDigest, suite: &str) -> Option<Text> {
         if !self.is_incomplete() {
             return None;
+        }
+        if self.code == IN_BATCH {
+            let out = count(self.out, "judgment");
+            let verb = if self.out == 1 { "is" } else { "are" };
+            let run = command(&format!("evalrs run {suite}"));
+            return Some(text![format!("{out} {verb} out in a batch: "), run, " collects them"]);
         }
         if self.store_failed {
             return Some("results could not be kept: see the error above, then rerun".into());

@@ -35,6 +35,15 @@ pub struct Plan {
     /// What the calls would read from the caches of providers; only where requests begin alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caching: Option<CachingLine>,
+    /// The judgments that are out in a batch, which no call is made for; only where there are some.
+    #[serde(skip_serializing_if = "is_none")]
+    pub out: u64,
+}
+
+/// Whether a count says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What calls would read from the caches of providers.
@@ -214,12 +223,13 @@ fn result(plan: &Plan) -> String {
     parts.extend(match totals.to_ask {
         0 if target.is_some() || totals.following.is_some() => None,
         0 if totals.at_least => Some("no calls known yet".to_owned()),
-        0 if totals.total == 0 => Some("no calls, no judge is needed".to_owned()),
+        0 if totals.total == 0 && plan.out == 0 => Some("no calls, no judge is needed".to_owned()),
         0 => Some("no calls".to_owned()),
         _ if totals.asks_judges() => Some(format!("{least}{calls}")),
         _ => Some(format!("{least}{calls} to programs")),
     });
     parts.extend((totals.total > 0).then(|| format!("{} cached", grouped(totals.cached))));
+    parts.extend((plan.out > 0).then(|| format!("{} out in a batch", grouped(plan.out))));
     parts.extend(totals.asks_judges().then(|| priced("about", totals.cost)));
     parts.extend(totals.following.as_ref().map(|then| {
         let calls = grouped_count(then.at_most, "judgment");
@@ -445,6 +455,7 @@ mod tests {
             totals,
             labels: OrderedMap::default(),
             caching: None,
+            out: 0,
             batching: OrderedMap::default(),
         }
     }

@@ -13,6 +13,7 @@
 //! - `segment`: append-only files of lines, one for each process that writes (`own_segment`), and the index over them
 //!   (`index`, with a `side_file` for each segment); `store` joins them;
 //! - `blob`: large bodies, each in a file of its own;
+//! - `batches`: which requests are out in batches, for every process and clone;
 //! - `claims`: which calls other live processes have in flight;
 //! - `sweep`: what no run needs any more goes. `uses` says what is needed, `survey` what there is, `policy` decides, `packing`
 //!   joins small segments;
@@ -21,6 +22,7 @@
 //!
 //! This crate must not know suites, graphs or who asks. Begin with `outcome_store`, then `segment/store`.
 
+pub mod batches;
 mod blob;
 mod claims;
 pub mod committed;
@@ -35,6 +37,7 @@ pub mod segment;
 pub mod sweep;
 pub mod verify;
 
+pub use batches::{BatchCreation, BatchLedger, KeyMarks, OpenBatch, OpenBatches};
 pub use committed::{CommittedStore, render};
 pub use entry::{BODY_LIMIT, Entry, EntryRank, StoreError};
 pub use import_lock::lock_imports;

@@ -1,7 +1,7 @@
 //! A lock on a file, for which processes wait.
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 
 use evalrs_base::file_path::folder_of;
@@ -16,16 +16,33 @@ impl FileLock {
     /// Waits until nobody else holds the lock at `path`, a file that is made and stays. Where the file system has no
     /// locks there is none to wait for.
     pub fn wait(path: &str) -> std::io::Result<Self> {
-        let folder = folder_of(path);
-        if !folder.is_empty() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = opened(path)?;
         match file.lock() {
             Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Self { _file: None }),
             locked => locked.map(|()| Self { _file: Some(file) }),
         }
     }
+
+    /// The same without waiting: none if somebody else holds it.
+    pub fn attempt(path: &str) -> std::io::Result<Option<Self>> {
+        let file = opened(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: Some(file) })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+                Ok(Some(Self { _file: None }))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn opened(path: &str) -> std::io::Result<File> {
+    let folder = folder_of(path);
+    if !folder.is_empty() {
+        std::fs::create_dir_all(folder)?;
+    }
+    File::options().create(true).append(true).open(path)
 }
 
 #[cfg(test)]

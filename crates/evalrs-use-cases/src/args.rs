@@ -1,5 +1,7 @@
 //! The flags that several commands share, as they are typed.
 
+use std::time::Duration;
+
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -70,6 +72,8 @@ pub struct EvaluateArgs {
     pub store: StoreArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[command(flatten)]
+    pub batches: BatchArgs,
     /// Compare verdicts with these human labels
     ///
     /// JSON Lines, JSON or CSV with `id` and `label` [default: `bot.labels.jsonl` beside `bot.yaml`, if it exists].
@@ -249,6 +253,70 @@ pub struct LimitArgs {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub max_identical_failures: Option<u32>,
+}
+
+/// Which judgments are sent in batches.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BatchArgs {
+    /// Send missing judgments in batches, at half the price
+    ///
+    /// Providers answer within a day. The run exits with 4, and a later run or `evalrs batch collect` collects the answers.
+    /// Fewer than 20 judgments of a model are called at once; `--batch=always` sends these in a batch too.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        help_heading = "Batches",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "worth",
+        conflicts_with_all = ["frozen", "offline", "only_targets", "raw"]
+    )]
+    pub batch: Option<BatchChoice>,
+    /// Call what is missing at once, and send no further batch
+    ///
+    /// What is out in a batch is not called a second time.
+    #[arg(long, help_heading = "Batches", hide_short_help = true, requires = "batch")]
+    pub finish: bool,
+    /// Wait for batches to end [default: no limit]
+    ///
+    /// A time is like 90s, 30m or 2h. After that the run exits with 4.
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Batches",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "720h",
+        value_parser = duration,
+        conflicts_with_all = ["frozen", "offline", "only_targets", "raw"]
+    )]
+    pub wait: Option<Duration>,
+}
+
+/// When judgments are sent in a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum BatchChoice {
+    /// From 20 judgments of a model on
+    Worth,
+    /// Whatever their number
+    Always,
+}
+
+/// A time with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time with its unit, such as 90s, 30m or 2h".to_owned();
+    let end = text.len() - text.chars().next_back().map_or(0, char::len_utf8);
+    let (number, unit) = text.split_at(end);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u32 = number.parse().map_err(|_| wrong())?;
+    Ok(Duration::from_secs(u64::from(number) * seconds))
 }
 
 /// An amount of money.

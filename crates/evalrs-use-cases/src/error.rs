@@ -15,6 +15,8 @@ pub enum ExitStatus {
     UserError,
     /// 3: incomplete, or errored grades decide the gate.
     Incomplete,
+    /// 4: judgments are out in a batch.
+    InBatch,
     /// 1: a command of agent-eval-harness could not do its work; `--strict` distinguishes the
     /// reasons by 2 and 3.
     HarnessError,
@@ -30,6 +32,7 @@ impl ExitStatus {
             Self::GateFailed | Self::HarnessError => 1,
             Self::UserError => 2,
             Self::Incomplete => 3,
+            Self::InBatch => 4,
             Self::Interrupted => 130,
         }
     }
@@ -40,6 +43,7 @@ impl ExitStatus {
             0 => Self::Success,
             1 => Self::GateFailed,
             2 => Self::UserError,
+            4 => Self::InBatch,
             130 => Self::Interrupted,
             _ => Self::Incomplete,
         }
@@ -51,9 +55,10 @@ impl ExitStatus {
         let rank = |status| match status {
             Self::Success => 0,
             Self::Incomplete => 1,
-            Self::GateFailed | Self::HarnessError => 2,
-            Self::UserError => 3,
-            Self::Interrupted => 4,
+            Self::InBatch => 2,
+            Self::GateFailed | Self::HarnessError => 3,
+            Self::UserError => 4,
+            Self::Interrupted => 5,
         };
         if rank(other) > rank(self) { other } else { self }
     }
@@ -64,7 +69,9 @@ impl ExitStatus {
     pub fn of_harness(self) -> Self {
         match self {
             Self::Success | Self::GateFailed => Self::Success,
-            Self::UserError | Self::Incomplete | Self::HarnessError => Self::HarnessError,
+            Self::UserError | Self::Incomplete | Self::InBatch | Self::HarnessError => {
+                Self::HarnessError
+            }
             Self::Interrupted => Self::Interrupted,
         }
     }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use super::args::EvaluateArgs;
+use super::batch_settings::batch_settings;
 use super::calibration::{add_calibration, read_calibration, say_uncalibrated};
 use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
@@ -20,7 +21,7 @@ use super::records::record;
 use super::remembered::CopiedStream;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
-use super::run_end::{facts_of, status_of, sum_up, warn};
+use super::run_end::{facts_of, only_targets, status_of, sum_up, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
@@ -35,7 +36,7 @@ use evalrs_base::text::sanitize;
 use evalrs_engine::lines_ahead::lines_ahead;
 use evalrs_engine::progress::{Progress, Quiet};
 use evalrs_engine::resolve::resolver::GradeFollower;
-use evalrs_engine::resolve::settings::{AskPolicy, Settings};
+use evalrs_engine::resolve::settings::{AskPolicy, BatchSettings, Settings};
 use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
 use evalrs_graph::briefs::briefs;
@@ -43,7 +44,6 @@ use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::results::report::{BriefResults, Report};
 use evalrs_model::record_format::FORMAT;
-use evalrs_report::usage::target_lines;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::{self, RunFacts};
@@ -250,7 +250,8 @@ fn run_one(
     let against = against(args, surroundings, session, console)?;
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let settings = settings(one, session, done.used);
+    let batches = batch_settings(&args.batches, surroundings, session, console.system)?;
+    let settings = settings(one, session, done.used, batches);
     let id = run_id(one, started, console.system);
     if watched.is_some() {
         begin_record(session, surroundings, &id, console.system)?;
@@ -420,7 +421,12 @@ fn update_records(
 }
 
 /// The limits of a suite, within the rest of those of the command.
-fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Settings {
+fn settings(
+    one: &SuiteRun<'_>,
+    session: &Session,
+    used: SpentLimits,
+    batches: BatchSettings,
+) -> Settings {
     let args = one.args;
     let settings = one.surroundings.settings(&args.limits, session.suite());
     Settings {
@@ -434,6 +440,7 @@ fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Setting
         refresh: refresh(&args.refresh),
         refresh_target: refresh_target(&args.refresh),
         retry_errors: args.retry_errors,
+        batches,
         ..settings
     }
 }
@@ -471,23 +478,4 @@ fn settle_here(
     let settled = settle_session(session, store, settings, by);
     is_progress(false);
     settled
-}
-
-/// The report of a run that grades nothing.
-fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    warn(settled, console.err)?;
-    let Some(tally) = settled.conversations else {
-        let message = "`--only-targets` has nothing to run: the target is recorded";
-        return Err(Error::plain(message, "leave it out to grade what is recorded"));
-    };
-    for line in target_lines(&tally) {
-        writeln!(console.out, "{line}")?;
-    }
-    Ok(match (settled.interrupted, tally.failed + tally.pending) {
-        (true, _) => ExitStatus::Interrupted,
-        (false, 0) if settled.write_error.is_none() && settled.in_vain.is_empty() => {
-            ExitStatus::Success
-        }
-        _ => ExitStatus::Incomplete,
-    })
 }

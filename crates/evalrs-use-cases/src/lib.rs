@@ -31,6 +31,8 @@
 //! With [`evaluate::evaluate`].
 
 pub mod args;
+pub mod batch_settings;
+pub mod batch_states;
 pub mod calibration;
 pub mod command_progress;
 pub mod committed_names;

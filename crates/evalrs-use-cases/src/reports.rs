@@ -229,6 +229,7 @@ pub(crate) fn process_facts(
             out_of_budget: facts.out_of_budget,
             store_failed: facts.store_failed,
             in_vain: facts.in_vain,
+            out: facts.out,
             uncalibrated: facts.uncalibrated.clone(),
         },
     }

@@ -5,7 +5,8 @@ use std::io::Write;
 use super::context::SuiteContext;
 use super::holdout;
 use super::usage::note_used;
-use crate::error::ExitStatus;
+use crate::console::Console;
+use crate::error::{Error, ExitStatus};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_engine::resolve::settle::Settlement;
@@ -13,6 +14,7 @@ use evalrs_engine::session::Session;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::{ActionTally, Usage};
+use evalrs_report::usage::target_lines;
 use evalrs_store::record::RunFacts;
 use evalrs_system::System;
 
@@ -25,6 +27,11 @@ pub(super) fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionT
 pub(super) fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
     if settled.interrupted {
         return ExitStatus::Interrupted;
+    }
+    // What is missing of it cannot save a gate that has failed already.
+    if settled.out > 0 {
+        let has_failed = summary.gate.status == Some(GateStatus::Failed);
+        return if has_failed { ExitStatus::GateFailed } else { ExitStatus::InBatch };
     }
     let pending = all_tallies(settled).any(|tally| tally.pending > 0);
     let in_vain = !settled.in_vain.is_empty();
@@ -49,6 +56,7 @@ pub(super) fn facts_of(settled: &Settlement) -> RunFacts {
         out_of_budget: settled.out_of_budget,
         store_failed: settled.write_error.is_some(),
         in_vain: settled.in_vain.len(),
+        out: settled.out,
         actions: OrderedMap(settled.tallies.clone()),
         target: settled.conversations,
         spent: settled.spent(),
@@ -116,6 +124,28 @@ pub(super) fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result
         writeln!(err, "interrupted: finished calls are cached; rerun to continue")?;
     }
     Ok(())
+}
+
+/// The report of a run that grades nothing.
+pub(super) fn only_targets(
+    settled: &Settlement,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    warn(settled, console.err)?;
+    let Some(tally) = settled.conversations else {
+        let message = "`--only-targets` has nothing to run: the target is recorded";
+        return Err(Error::plain(message, "leave it out to grade what is recorded"));
+    };
+    for line in target_lines(&tally) {
+        writeln!(console.out, "{line}")?;
+    }
+    Ok(match (settled.interrupted, tally.failed + tally.pending) {
+        (true, _) => ExitStatus::Interrupted,
+        (false, 0) if settled.write_error.is_none() && settled.in_vain.is_empty() => {
+            ExitStatus::Success
+        }
+        _ => ExitStatus::Incomplete,
+    })
 }
 
 /// The summary of a settled session, while it is noted what the session used.

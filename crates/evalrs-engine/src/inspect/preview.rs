@@ -23,7 +23,7 @@ use evalrs_graph::{answers, queries};
 use evalrs_metrics::reason::StoreMiss;
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 use evalrs_model::outcome::{ActionTally, Outcome, Reply, Usage, read_body};
-use evalrs_store::{Entry, OutcomeStore};
+use evalrs_store::{Entry, OpenBatches, OutcomeStore};
 use evalrs_system::System;
 
 /// What settling would find and ask.
@@ -40,6 +40,8 @@ pub struct Preview {
     pub is_open: Vec<bool>,
     /// The missing calls, in the order in which they would be made.
     pub to_ask: Vec<ToAsk>,
+    /// How many judgments are out in batches; they are in no tally.
+    pub out: u64,
     /// The usage of cached judgments when they were made, also of those that would be repeated.
     pub used: KeyMap<Usage>,
     /// How many stored conversations tell what they used, and what that is.
@@ -94,7 +96,7 @@ pub fn preview(
     let mut looking = StoreLookup::default();
     session.learn_dependencies(store, system);
     session.assume_no_dependencies(system);
-    let list = loop {
+    let mut list = loop {
         // Every round scans anew: what came of an action may make others wanted.
         let mut list = scan(session, system);
         let mut is_news = false;
@@ -118,6 +120,11 @@ pub fn preview(
         }
     };
     let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
+    let batches = settings.batches.ledger.read(&OpenBatches::default(), system).unwrap_or_default();
+    for out in list.queue.extract_if(.., |waiting| batches.have(waiting.key)).collect::<Vec<_>>() {
+        list.tally(&out).total -= 1;
+        preview.out += 1;
+    }
     preview.used.extend(known_usage(session));
     preview.warnings.extend(store.take_warnings());
     let nothing = list.queue.iter().filter(|waiting| !held.contains_key(&waiting.key));

@@ -211,6 +211,17 @@ impl<'a> Admission<'a> {
         }
     }
 
+    /// Reserves what an action will probably cost in a batch, half of what it costs alone. False if the budget does not allow it.
+    pub(crate) fn reserve(&mut self, launch: &Launch) -> bool {
+        let expected = Cost::from_nanos(self.expected_cost(launch).nanos() / 2);
+        let is_allowed = self.judges_left > 0 && self.budget.allows(expected, self.spending);
+        if is_allowed {
+            self.budget.sent(expected);
+            self.judges_left -= 1;
+        }
+        is_allowed
+    }
+
     /// Another process makes an action that was to start: its place is free, and nothing is spent.
     pub(crate) fn withdraw(&mut self, launch: &Launch, waiting: &WaitingAction) {
         self.queues.landed(launch.endpoint(), waiting.prefix, false);

@@ -24,11 +24,13 @@ use evalrs_model::delta::Cell;
 use evalrs_model::key::{ActionKey, Ingredient, KeySet};
 use evalrs_model::outcome::{Outcome, StoredOutcome};
 
+mod batches;
 mod preflight;
 mod preflights;
 mod standing;
 pub mod resolve_state;
 
+use batches::LiveBatches;
 use preflights::Preflights;
 pub use resolve_state::{ResolveProgress, ResolveState};
 
@@ -66,6 +68,7 @@ pub struct Live<'a> {
     /// Whether everything that was planned is settled, and known to be.
     is_done: bool,
     preflights: Preflights<'a>,
+    batches: LiveBatches<'a>,
     repeated: RepeatedCalls<'a>,
     /// What is worth a note and was not shown yet.
     news: Vec<String>,
@@ -87,6 +90,7 @@ impl<'a> Live<'a> {
             in_vain: Vec::new(),
             is_done: true,
             preflights: Preflights::default(),
+            batches: LiveBatches::default(),
             repeated: RepeatedCalls::default(),
             news: Vec::new(),
             told: BTreeSet::new(),
@@ -145,6 +149,7 @@ impl<'a> Live<'a> {
         if self.resolver.take_shared() {
             self.enqueue();
         }
+        let has_collected = self.to_plan.is_empty() && self.take_batches();
         // What waits already keeps judges busy: more is planned when nothing else is to be done.
         if self.resolver.admission.queues.is_empty() {
             self.plan_slice();
@@ -156,7 +161,21 @@ impl<'a> Live<'a> {
             self.make_room();
         }
         let has_more = self.confirm();
-        has_more || !self.to_plan.is_empty() && !self.resolver.in_flight.is_loading()
+        has_more
+            || has_collected
+            || !self.to_plan.is_empty() && !self.resolver.in_flight.is_loading()
+    }
+
+    /// Collects what has ended of the batches that are out. What those did not answer is called. True if something arrived.
+    fn take_batches(&mut self) -> bool {
+        let before = self.resolver.arrived.len();
+        let news = self.batches.go_on(&mut self.resolver);
+        self.news.extend(news);
+        if !self.resolver.list.queue.is_empty() {
+            self.is_done = false;
+            self.enqueue();
+        }
+        self.resolver.arrived.len() > before
     }
 
     /// Plans the next slice, if it is known what programs load.
@@ -293,7 +312,8 @@ impl<'a> Live<'a> {
 
     /// Waits for something to land, to be written, or to change. Nothing is lost if it is dropped while it waits.
     pub async fn wait(&mut self) {
-        let Self { resolver, preflights, repeated, is_paused, .. } = self;
+        let Self { resolver, preflights, batches, repeated, is_paused, .. } = self;
+        let is_one_out = !resolver.batches.out.is_empty();
         tokio::select! {
             biased;
             Some((read, result)) = preflights.next() => {
@@ -302,6 +322,7 @@ impl<'a> Live<'a> {
             Some(difference) = repeated.next(resolver.session) => self.news.extend(difference),
             event = resolver.in_flight.next() => resolver.take(event),
             () = resolver.shared.due(), if !*is_paused => {}
+            () = batches.next(is_one_out), if !*is_paused => {}
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! `resolver` has the steps, of which `look_up` brings in what the store has and `admission` says what may start; `settle` takes
 //! them once, and `live` over and over while files change. `whole_answers` says which conversations stay in memory,
-//! and `shared_calls` leaves to other processes what they have in flight.
+//! and `shared_calls` leaves to other processes what they have in flight. `batches` has those whose requests are out for hours.
 //!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
 //! it in the order of the calls; `sequences` does so with agents and what is made of their answers. For all, `in_flight` holds
 //! what is being executed, and `persist` says what of it is kept.
 
 pub(crate) mod admission;
-pub(crate) mod prefixes;
+pub mod batches;
 pub mod budget;
 pub mod calls;
 pub(crate) mod complete_keys;
@@ -20,6 +20,7 @@ pub mod live;
 pub(crate) mod look_up;
 pub(crate) mod outstanding;
 pub(crate) mod persist;
+pub(crate) mod prefixes;
 pub mod prepare;
 pub(crate) mod queues;
 pub(crate) mod repeat;

@@ -77,7 +77,7 @@ enum PrefixState<T> {
     Sent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueId {
     endpoint: usize,
     model: usize,
@@ -271,6 +271,11 @@ impl<T> Queues<T> {
 
     fn model(&mut self, id: QueueId) -> &mut ModelQueue<T> {
         &mut self.endpoints[id.endpoint].models[id.model]
+    }
+
+    /// Where the actions of a queue go.
+    pub(crate) fn endpoint(&self, queue: QueueId) -> EndpointId {
+        self.endpoints[queue.endpoint].id
     }
 
     /// Makes every endpoint known to the executor.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::admission::{Admission, StartVerdict};
+use super::batches::BatchWork;
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::elsewhere::StoredEndpoints;
@@ -89,6 +90,7 @@ pub(crate) struct Resolver<'a> {
     pub touched: Vec<Chunk>,
     pub(super) whole_answers: WholeAnswers,
     pub(crate) shared: SharedCalls,
+    pub(crate) batches: BatchWork,
     /// What was used so far, also by actions that were superseded before they landed.
     pub used: Usage,
     /// Raised whenever outcomes enter the graph.
@@ -116,6 +118,7 @@ impl<'a> Resolver<'a> {
             touched: Vec::new(),
             whole_answers: WholeAnswers::default(),
             shared: SharedCalls::default(),
+            batches: BatchWork::default(),
             used: Usage::default(),
             applied: 0,
             settled: Settlement::default(),
@@ -130,6 +133,7 @@ impl<'a> Resolver<'a> {
         self.in_flight.prices = Arc::clone(&settings.prices);
         self.admission.start_over(&settings, allowance);
         self.list.start_over(self.session);
+        self.batches = BatchWork::default();
         self.outstanding = OutstandingCounts::default();
         self.settings = settings;
         self.settled.asked.clear();
@@ -192,9 +196,13 @@ impl<'a> Resolver<'a> {
     pub(crate) fn enqueue(&mut self, rank: RankOf<'_>) {
         let mut known = BTreeMap::new();
         let mut prefixes = KnownPrefixes::default();
+        self.batches.refresh(&self.settings.batches, self.world.system);
         for waiting in std::mem::take(&mut self.list.queue) {
             let grader = waiting.cell.grader;
-            self.outstanding.add(grader);
+            if self.batches.open.have(waiting.key) {
+                self.batches.out.push(waiting);
+                continue;
+            }
             let queues = &mut self.admission.queues;
             let queue = match judge_of(self.session, &waiting) {
                 Some((judge, at)) => {
@@ -202,10 +210,14 @@ impl<'a> Resolver<'a> {
                         self.report_bug(waiting, "its judge is not on the panel");
                         continue;
                     };
-                    *known.entry((grader, at)).or_insert_with(|| {
+                    let queue = *known.entry((grader, at)).or_insert_with(|| {
                         let owner = QueueOwner::Judges(access.endpoint());
                         queues.queue(owner, &access.spec.model, access.limits(&self.settings))
-                    })
+                    });
+                    if self.batches.holds(&self.settings.batches, &access, queue, &waiting) {
+                        continue;
+                    }
+                    queue
                 }
                 None if waiting.purpose == Purpose::Answer => {
                     let limits = target_limits(self.session, &self.settings);
@@ -213,6 +225,7 @@ impl<'a> Resolver<'a> {
                 }
                 None => queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
             };
+            self.outstanding.add(grader);
             let prefix = prefixes.of(self.session, &waiting);
             queues.push(queue, rank(&self.session.db, &waiting), prefix, waiting);
         }

@@ -2,10 +2,12 @@
 //! repeated.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::budget::SpendingLimits;
 use evalrs_base::price::Prices;
 use evalrs_exec::LimitSettings;
+use evalrs_store::BatchLedger;
 
 /// How a session is settled.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Settings {
     pub refresh_target: bool,
     /// Whether cached failures are retried.
     pub retry_errors: bool,
+    /// Which judgments are sent in batches.
+    pub batches: BatchSettings,
 }
 
 impl Default for Settings {
@@ -51,6 +55,7 @@ impl Default for Settings {
             refresh: Refresh::None,
             refresh_target: false,
             retry_errors: false,
+            batches: BatchSettings::default(),
         }
     }
 }
@@ -64,6 +69,28 @@ impl Settings {
             identical_failures: self.max_identical_failures,
         }
     }
+}
+
+/// The fewest judgments of a model that are worth a batch.
+pub const USUAL_LEAST: usize = 20;
+
+/// How judgments are sent in batches, and how long is waited for them.
+#[derive(Clone, Debug, Default)]
+pub struct BatchSettings {
+    /// The batches that are out.
+    pub ledger: BatchLedger,
+    /// The suite, seen from its workspace.
+    pub suite: String,
+    /// The file of its batches.
+    pub file: String,
+    /// The fewest judgments of a model worth a batch; none sends no batch.
+    pub least: Option<usize>,
+    /// How long is waited for batches to end.
+    pub wait: Option<Duration>,
+    /// Whether batches are collected, and nothing else is done.
+    pub collects_only: bool,
+    /// The provider at which all batches are looked for, also those that nobody has noted.
+    pub search: Option<String>,
 }
 
 /// Whose cached outcomes are repeated.

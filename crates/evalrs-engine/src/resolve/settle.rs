@@ -7,15 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::yield_now;
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, interval_at, sleep};
 
 use super::admission::Obstacle;
+use super::batches::collect::collect;
+use super::batches::submit::submit;
 use super::credentials::{calls_program, check_credentials};
 use super::elsewhere::{OtherEndpoint, stored_elsewhere, superseded};
 use super::in_flight::InFlightEvent;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
-use super::settings::{Refresh, Settings};
+use super::settings::{ActionKind, Refresh, Settings};
 pub use super::settled::{CannotAsk, Settlement};
 pub use super::waiting::SettledPlans;
 use super::waiting::{ScannedPlans, WaitingAction};
@@ -42,6 +44,12 @@ const MAX_UNGRADED: usize = 256;
 /// How often displays are notified that time passes.
 const TICK: Duration = Duration::from_secs(30);
 
+/// The first pause between two looks at batches. Each is twice as long as the one before, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// Longer than any provider works on a batch.
+const LONGEST_WAIT: Duration = Duration::from_hours(24 * 30);
+
 /// The plans of all chunks that were scanned.
 const ALL_PLANS: ScannedPlans = ScannedPlans::From(0);
 
@@ -60,6 +68,13 @@ pub async fn settle<'a>(
     load_programs(&mut resolver, stop.as_mut()).await?;
     plan(&mut resolver);
     resolver.look_up(&ALL_PLANS);
+    collect_batches(&mut resolver, stop.as_mut()).await;
+    if resolver.settings.batches.collects_only {
+        let open = &resolver.batches.open;
+        let out = resolver.list.queue.iter().filter(|waiting| open.have(waiting.key));
+        resolver.settled.out = out.count();
+        return Ok(finish(resolver, plans));
+    }
     check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
     check_sandboxes(&resolver).await?;
     resolver.world.executor.limits().begin();
@@ -70,17 +85,79 @@ pub async fn settle<'a>(
         give_up_forbidden(&mut resolver);
         if resolver.may_ask() && resolver.can_keep() {
             execute(&mut resolver, stop.as_mut()).await;
+            while submit(&mut resolver, stop.as_mut()).await {
+                execute(&mut resolver, stop.as_mut()).await;
+            }
         }
         give_up_rest(&mut resolver);
+        if wait_for_batches(&mut resolver, stop.as_mut()).await {
+            continue;
+        }
         if !resolver.wants_more(&ALL_PLANS) {
             break;
         }
         resolver.look_up(&ALL_PLANS);
     }
+    give_up_out(&mut resolver);
     look_again(&mut resolver);
     check_again(&mut resolver, stop.as_mut()).await;
     resolver.complete_keys();
     Ok(finish(resolver, plans))
+}
+
+/// Brings in what has ended of the batches that are out, where something may be called.
+async fn collect_batches(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future<Output = ()>>) {
+    if !resolver.settings.ask.may_ask(ActionKind::Judgment) {
+        return;
+    }
+    let wanted = std::mem::take(&mut resolver.list.queue);
+    // If it is interrupted, they are wanted still.
+    let all = wanted.clone();
+    let rest = tokio::select! {
+        biased;
+        () = stop => None,
+        rest = Box::pin(collect(resolver, wanted)) => Some(rest),
+    };
+    resolver.settled.interrupted |= rest.is_none();
+    resolver.list.queue = rest.unwrap_or(all);
+}
+
+/// Waits until a batch has ended, where that is wished. True if that leads to something to do.
+async fn wait_for_batches(
+    resolver: &mut Resolver<'_>,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> bool {
+    let may_wait = !resolver.settled.interrupted && resolver.settled.write_error.is_none();
+    let Some(wait) = resolver.settings.batches.wait.filter(|_| may_wait) else { return false };
+    let now = Instant::now();
+    let until = *resolver.batches.until.get_or_insert(now + wait.min(LONGEST_WAIT));
+    let mut pause = FIRST_PAUSE;
+    while !resolver.batches.out.is_empty() && Instant::now() < until {
+        tokio::select! {
+            biased;
+            () = stop.as_mut() => {
+                resolver.settled.interrupted = true;
+                return false;
+            }
+            () = sleep(pause.min(until.saturating_duration_since(Instant::now()))) => {}
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        let before = resolver.batches.out.len();
+        resolver.list.queue = std::mem::take(&mut resolver.batches.out);
+        collect_batches(resolver, stop.as_mut()).await;
+        let queue = std::mem::take(&mut resolver.list.queue);
+        let is_out = |waiting: &WaitingAction| resolver.batches.open.have(waiting.key);
+        let (out, again): (Vec<WaitingAction>, Vec<WaitingAction>) =
+            queue.into_iter().partition(is_out);
+        resolver.batches.out = out;
+        resolver.list.queue = again;
+        if resolver.batches.out.len() < before {
+            resolver.wants_more(&ALL_PLANS);
+            resolver.look_up(&ALL_PLANS);
+            return true;
+        }
+    }
+    false
 }
 
 /// Finds out which files programs load. One that cannot be loaded ends the run before any judge is paid.
@@ -283,6 +360,13 @@ fn give_up_rest(resolver: &mut Resolver<'_>) {
     };
     let rest = std::mem::take(&mut resolver.list.queue);
     resolver.give_up(rest, FailureKind::NotAsked, message);
+}
+
+/// What is out in batches has no outcome yet.
+fn give_up_out(resolver: &mut Resolver<'_>) {
+    let out = std::mem::take(&mut resolver.batches.out);
+    resolver.settled.out = out.len();
+    resolver.give_up(out, FailureKind::NotAsked, "not answered yet: it is out in a batch");
 }
 
 /// Takes the outcomes that other processes have stored under the keys of this run: all report the

@@ -17,6 +17,8 @@ pub struct Settlement {
     pub asked: Vec<ActionKey>,
     /// It was interrupted.
     pub interrupted: bool,
+    /// How many judgments are out in batches.
+    pub out: usize,
     /// The budget was used up.
     pub out_of_budget: bool,
     /// Why endpoints were disabled, a sentence each.

@@ -4,6 +4,8 @@
 //! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
 //! would hide a broken judge.
 
+mod batches;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -20,7 +22,9 @@ use crate::programs::ProgramExecutor;
 use crate::transport::client::Clients;
 use crate::transport::route::{BrokenRequest, Route, Trust};
 use crate::transport::{read_body, retry};
-use crate::{ActionFuture, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch};
+use crate::{
+    ActionFuture, BatchService, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch,
+};
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::refused::{leave_out, refused_setting};
 use evalrs_eval::judge::provider::{
@@ -189,6 +193,24 @@ impl HttpExecutor {
         JudgeExchange { shape, caching, dropped, rejected: rejected.to_vec() }.kept()
     }
 
+    /// The request for an action, as its endpoint takes it.
+    fn request(
+        &self,
+        launch: &JudgeLaunch,
+        provider: &dyn Provider,
+        shape: ReplyShape,
+        rejected: &[RejectedReply],
+    ) -> Request {
+        let mut request = provider.request(&launch.action, shape, rejected);
+        if let Some(mark) = launch.mark {
+            provider.mark(&mut request, &launch.action, mark);
+        }
+        for setting in self.dropped(launch) {
+            leave_out(&mut request, setting);
+        }
+        request
+    }
+
     /// One answer, in the strictest shape that the endpoint takes.
     async fn ask_once(
         &self,
@@ -199,13 +221,7 @@ impl HttpExecutor {
         let launch = asking.launch;
         loop {
             let shape = self.shape(launch, provider);
-            let mut request = provider.request(&launch.action, shape, rejected);
-            if let Some(mark) = launch.mark {
-                provider.mark(&mut request, &launch.action, mark);
-            }
-            for setting in self.dropped(launch) {
-                leave_out(&mut request, setting);
-            }
+            let request = self.request(launch, provider, shape, rejected);
             let failure = match self.send_with_retries(asking, provider, &request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -343,6 +359,10 @@ impl Executor for HttpExecutor {
 
     fn limits(&self) -> &dyn ExecutionLimits {
         &self.endpoints
+    }
+
+    fn batches(&self) -> Option<&dyn BatchService> {
+        Some(self)
     }
 
     fn close(&self) -> CloseFuture<'_> {

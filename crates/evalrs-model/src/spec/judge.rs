@@ -104,6 +104,9 @@ pub struct JudgeSpec {
     /// Whether requests say what the provider is to cache; in no key.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub prompt_caching: CachingChoice,
+    /// Whether its requests may be part of a batch; none where that is so at its provider's own address. In no key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<bool>,
     /// The time limits and retries of its calls; in no key.
     #[serde(flatten)]
     pub patience: Patience,
@@ -263,6 +266,7 @@ impl Default for JudgeSpec {
             extra_body: Map::new(),
             response_format: ReplyFormat::Auto,
             prompt_caching: CachingChoice::Auto,
+            batch: None,
             patience: Patience::default(),
             agent: None,
             program: None,

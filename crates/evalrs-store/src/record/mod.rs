@@ -57,6 +57,12 @@ use spliced::{SplicedPart, SplicedResults};
 /// The most keys that `run.json` names.
 const MAX_NAMED_KEYS: usize = 1_000;
 
+/// Whether a count says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// What belongs to one process: `run.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -83,6 +89,9 @@ pub struct RunFacts {
     pub store_failed: bool,
     /// How many judgments to be repeated had no answer.
     pub in_vain: usize,
+    /// How many judgments were out in batches.
+    #[serde(skip_serializing_if = "is_none")]
+    pub out: usize,
     /// Why its judges may not be relied on, where that alone decided the exit code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncalibrated: Vec<String>,

@@ -39,6 +39,7 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "extra_body": MapOf(&Anything) => "more members of the request body";
     "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how to request JSON: by schema, in JSON mode, in words (`text`), or by the strictest that the endpoint accepts (`auto`)";
     "prompt_caching": Choice(CachingChoice::VARIANTS), or "\"auto\"" => "whether requests mark what the provider is to cache: at its own address (`auto`), wherever the model is served (`on`), or never (`off`)";
+    "batch": Truth => "whether `run --batch` sends its requests as batches; if absent, at the provider's own address";
     "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after timeouts, refused connections and the statuses 408, 409, 421, 423 to 425, 429, 499 and 5xx";
     "timeout": Seconds, or "120.0" => "seconds one request may take";
     "deadline": Seconds, or "900.0" => "seconds one judgment may take, retries and waits included";
@@ -87,6 +88,7 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         extra_body: extra_body(fields.take("extra_body")),
         response_format: fields.variant("response_format").unwrap_or_default(),
         prompt_caching: fields.variant("prompt_caching").unwrap_or_default(),
+        batch: fields.take("batch").and_then(Field::truth),
         patience: patience(fields, &defaults.patience),
         agent,
         program: None,

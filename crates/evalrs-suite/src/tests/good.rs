@@ -89,6 +89,7 @@ fn everything_has_its_default() {
         extra_body: Map::new(),
         response_format: ReplyFormat::Auto,
         prompt_caching: CachingChoice::Auto,
+        batch: None,
         patience: Patience {
             max_retries: 5,
             timeout: 120.0,

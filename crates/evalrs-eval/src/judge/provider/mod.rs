@@ -10,6 +10,7 @@
 
 mod anthropic;
 pub mod api;
+pub mod batches;
 mod body;
 pub mod chat;
 mod google;
@@ -124,13 +125,16 @@ pub fn status_of_word(word: &str) -> Option<u16> {
     statuses.find(|(part, _)| word.contains(part)).map(|(_, status)| *status)
 }
 
+/// Whether `base_url` is the provider's own address.
+fn is_own(info: &ProviderInfo, base_url: &str) -> bool {
+    let base_url = base_url.trim_end_matches('/');
+    info.base_url == base_url || base_url.strip_suffix(info.version) == Some(info.base_url)
+}
+
 /// How the prompts of a judge at `base_url` are cached, where its requests may say so: at its provider's own address, or where
 /// the suite says that a gateway passes it on. None of a model that is not known.
 pub fn caching(spec: &JudgeSpec, base_url: &str) -> Option<CacheTerms> {
-    let info = info(&spec.provider)?;
-    let base_url = base_url.trim_end_matches('/');
-    let is_own =
-        info.base_url == base_url || base_url.strip_suffix(info.version) == Some(info.base_url);
+    let is_own = is_own(info(&spec.provider)?, base_url);
     let is_said = is_own || spec.prompt_caching == CachingChoice::On;
     caching_of(&spec.model).filter(|_| is_said)
 }

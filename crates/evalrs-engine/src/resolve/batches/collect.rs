@@ -1,0 +1,312 @@
+//! Brings in what batches have answered: read line by line, durable before anything uses it, closed when all of it is.
+//!
+//! Results come in any order, and some may be missing or there twice. What nobody wants now is kept all the same: it was paid
+//! for, and an edit may be taken back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::access::{access_to, accesses_of};
+use super::find::find_lost;
+use crate::progress::Event;
+use crate::resolve::launch::launch;
+use crate::resolve::persist::{LandedAction, persist};
+use crate::resolve::resolver::Resolver;
+use crate::resolve::waiting::WaitingAction;
+use evalrs_base::text::count;
+use evalrs_eval::judge::provider::batches::{BatchAnswer, BatchResult, BatchState};
+use evalrs_eval::judge::without_secrets;
+use evalrs_exec::{BatchService, EndpointId, JudgeEndpointId, Launch};
+use evalrs_model::key::{ActionKey, KeyMap, KeySet};
+use evalrs_model::outcome::{Outcome, StoredOutcome, sum_of_known};
+use evalrs_store::{Entry, KeyMarks, OpenBatch};
+
+/// Results that are written at once.
+const WRITTEN: usize = 256;
+
+/// A batch that is read, and through whom.
+#[derive(Clone, Copy)]
+pub(crate) struct EndedBatch<'a> {
+    pub service: &'a dyn BatchService,
+    pub batch: &'a OpenBatch,
+}
+
+/// What came of one batch.
+#[derive(Default)]
+pub(crate) struct CollectedBatch {
+    /// What was read and is not on disk yet: for those who wait, and for nobody.
+    wanted: Vec<(WaitingAction, LandedAction)>,
+    others: Vec<(ActionKey, BatchResult)>,
+    pub(crate) outcomes: Vec<(WaitingAction, Arc<Outcome>)>,
+    seen: KeySet,
+    /// Why requests are to be sent again, and how many.
+    again: BTreeMap<String, usize>,
+}
+
+/// Collects the batches of this suite that have ended, for those who wait. Those that nothing came for are given back.
+pub(crate) async fn collect(
+    resolver: &mut Resolver<'_>,
+    wanted: Vec<WaitingAction>,
+) -> Vec<WaitingAction> {
+    resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
+    let executor = resolver.world.executor;
+    let is_searched = resolver.settings.batches.search.is_some();
+    let service = executor.batches().filter(|_| is_searched || has_own(resolver));
+    let Some(service) = service else { return wanted };
+    find_lost(resolver, service).await;
+    resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
+    let warnings = std::mem::take(&mut resolver.batches.open.warnings);
+    resolver.settled.warnings.extend(warnings);
+    let by_key: KeyMap<WaitingAction> =
+        wanted.iter().map(|waiting| (waiting.key, *waiting)).collect();
+    let mut found = KeySet::default();
+    let suite = resolver.settings.batches.suite.clone();
+    let own = resolver.batches.open.batches.iter().filter(|batch| batch.suite == suite);
+    let mut open: Vec<OpenBatch> = own.cloned().collect();
+    if let Some(provider) = resolver.settings.batches.search.clone() {
+        open.extend(unnoted(resolver, service, &provider, &by_key).await);
+    }
+    for batch in &open {
+        let Some(id) = &batch.id else { continue };
+        match collect_one(resolver, service, batch, id, &by_key).await {
+            Ok(None) => {}
+            Ok(Some(collected)) => {
+                tell(resolver, batch, &collected);
+                let outcomes = collected.outcomes.into_iter();
+                let outcomes: Vec<(ActionKey, Arc<Outcome>)> =
+                    outcomes.map(|(waiting, outcome)| (waiting.key, outcome)).collect();
+                found.extend(outcomes.iter().map(|(key, _)| *key));
+                resolver.apply(outcomes);
+            }
+            Err(why) => {
+                let message = format!("batch {id} is not collected: {why}");
+                resolver.settled.warnings.push(message);
+            }
+        }
+    }
+    resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
+    wanted.into_iter().filter(|waiting| !found.contains(&waiting.key)).collect()
+}
+
+/// The batches at a provider that have ended and that nobody has noted, as if they had all that is wanted.
+async fn unnoted(
+    resolver: &mut Resolver<'_>,
+    service: &dyn BatchService,
+    provider: &str,
+    wanted: &KeyMap<WaitingAction>,
+) -> Vec<OpenBatch> {
+    let keys: Vec<ActionKey> = wanted.keys().copied().collect();
+    let noted: Vec<Option<String>> =
+        resolver.batches.open.batches.iter().map(|batch| batch.id.clone()).collect();
+    let mut found = Vec::new();
+    for access in accesses_of(resolver.session, provider) {
+        let listed = match service.list(&access, &|_| false).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                resolver.settled.warnings.push(format!("cannot list batches: {error}"));
+                continue;
+            }
+        };
+        let ended = listed.into_iter().filter(|remote| {
+            let has_results =
+                matches!(&remote.state, BatchState::Ended { results, .. } if !results.is_empty());
+            has_results && !noted.contains(&Some(remote.id.clone()))
+        });
+        found.extend(ended.map(|remote| OpenBatch {
+            digest: remote.digest.unwrap_or_default(),
+            suite: resolver.settings.batches.suite.clone(),
+            provider: provider.to_owned(),
+            base_url: without_secrets(&access.base_url),
+            model: String::new(),
+            requests: 0,
+            keys: KeyMarks::of(&keys),
+            exchange: None,
+            at: remote.created,
+            creation: None,
+            id: Some(remote.id),
+            file: String::new(),
+        }));
+    }
+    found
+}
+
+/// Whether there are open batches of this suite.
+fn has_own(resolver: &Resolver<'_>) -> bool {
+    let suite = &resolver.settings.batches.suite;
+    resolver.batches.open.batches.iter().any(|batch| batch.suite == *suite)
+}
+
+/// Collects one batch, if it has ended.
+async fn collect_one(
+    resolver: &mut Resolver<'_>,
+    service: &dyn BatchService,
+    batch: &OpenBatch,
+    id: &str,
+    wanted: &KeyMap<WaitingAction>,
+) -> Result<Option<CollectedBatch>, String> {
+    let access = access_to(resolver.session, batch)?;
+    let remote = service.look(&access, id).await.map_err(|error| error.to_string())?;
+    let BatchState::Ended { results, trouble } = remote.state else { return Ok(None) };
+    let mut collected = CollectedBatch::default();
+    let ended = EndedBatch { service, batch };
+    for path in results {
+        let mut lines = service.results(&access, &path).await.map_err(|error| error.to_string())?;
+        while let Some(result) = lines.next().await.map_err(|error| error.to_string())? {
+            collected.take(resolver, ended, wanted, result)?;
+        }
+    }
+    collected.close(resolver, ended, trouble)?;
+    Ok(Some(collected))
+}
+
+impl CollectedBatch {
+    /// Takes one result over.
+    pub(crate) fn take(
+        &mut self,
+        resolver: &mut Resolver<'_>,
+        ended: EndedBatch<'_>,
+        wanted: &KeyMap<WaitingAction>,
+        result: BatchResult,
+    ) -> Result<(), String> {
+        let key = ActionKey::parse(&result.id).filter(|key| ended.batch.keys.have(*key));
+        let Some(key) = key.filter(|key| self.seen.insert(*key)) else { return Ok(()) };
+        match wanted.get(&key) {
+            Some(waiting) => {
+                let landed = read(resolver, ended, waiting, result)?;
+                if landed.outcome.is_kept() {
+                    self.wanted.push((*waiting, landed));
+                } else {
+                    note_unfinished(resolver, self, waiting, &landed);
+                }
+            }
+            None => self.others.push((key, result)),
+        }
+        if self.wanted.len() + self.others.len() >= WRITTEN {
+            write(resolver, ended, self)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the rest durable, and takes the batch off.
+    pub(crate) fn close(
+        &mut self,
+        resolver: &mut Resolver<'_>,
+        ended: EndedBatch<'_>,
+        trouble: Option<String>,
+    ) -> Result<(), String> {
+        write(resolver, ended, self)?;
+        let batch = ended.batch;
+        // Nobody has noted how many a batch has that was found at its provider.
+        if batch.file.is_empty() {
+            return Ok(());
+        }
+        let missing = batch.requests.saturating_sub(self.seen.len());
+        if missing > 0 {
+            let why = trouble.unwrap_or_else(|| "the provider has no result".to_owned());
+            *self.again.entry(why).or_default() += missing;
+        }
+        let closed = resolver.settings.batches.ledger.close(batch, resolver.world.system);
+        closed.map_err(|error| format!("its line cannot be taken off: {error}"))
+    }
+}
+
+/// What a result is for the action that waits for it.
+fn read(
+    resolver: &Resolver<'_>,
+    ended: EndedBatch<'_>,
+    waiting: &WaitingAction,
+    result: BatchResult,
+) -> Result<LandedAction, String> {
+    let endpoint = EndpointId::Judge(JudgeEndpointId::default());
+    let rendered = launch(resolver.session, waiting, endpoint)?;
+    let Launch::Judge(judge) = &rendered else { return Err("it is not of a judge".to_owned()) };
+    let exchange = ended.batch.exchange.as_deref();
+    let outcome = ended.service.outcome(judge, exchange, result.answer);
+    let action = rendered.action();
+    let outcome = outcome.priced(&resolver.settings.prices, action.model());
+    let WaitingAction { key, generation, .. } = *waiting;
+    Ok(LandedAction { key, kept_under: key, generation, action, outcome, in_vain: None })
+}
+
+/// Counts what an action used, and that it is to be sent again.
+fn note_unfinished(
+    resolver: &mut Resolver<'_>,
+    collected: &mut CollectedBatch,
+    waiting: &WaitingAction,
+    landed: &LandedAction,
+) {
+    let Outcome::Failure(failure) = &landed.outcome else { return };
+    let usage = landed.outcome.usage();
+    let tally = resolver.list.tally(waiting);
+    tally.spent = tally.spent + usage;
+    *collected.again.entry(failure.message.clone()).or_default() += 1;
+}
+
+/// Makes results durable, and counts them.
+fn write(
+    resolver: &mut Resolver<'_>,
+    ended: EndedBatch<'_>,
+    collected: &mut CollectedBatch,
+) -> Result<(), String> {
+    let store = Arc::clone(&resolver.world.store);
+    let at = resolver.world.system.now().to_string();
+    let others = std::mem::take(&mut collected.others);
+    let keys: Vec<ActionKey> = others.iter().map(|(key, _)| *key).collect();
+    let unknown = others.into_iter().zip(store.lines_of(&keys)).filter(|(_, held)| held.is_none());
+    let also =
+        unknown.filter_map(|((key, result), _)| alone(resolver, ended, key, result.answer, &at));
+    let also: Vec<Entry> = also.collect();
+    let (waiting, mut landed): (Vec<WaitingAction>, Vec<LandedAction>) =
+        std::mem::take(&mut collected.wanted).into_iter().unzip();
+    persist(store.as_ref(), also, &mut landed, &at).map_err(|error| error.to_string())?;
+    for (waiting, landed) in waiting.into_iter().zip(landed) {
+        count_one(resolver, &waiting, &landed);
+        collected.outcomes.push((waiting, Arc::new(landed.outcome)));
+    }
+    Ok(())
+}
+
+/// The entry of a reply that nobody waits for. Its ingredients are those of a prompt that is not there any more.
+fn alone(
+    resolver: &Resolver<'_>,
+    EndedBatch { service, batch }: EndedBatch<'_>,
+    key: ActionKey,
+    answer: BatchAnswer,
+    at: &str,
+) -> Option<Entry> {
+    let outcome = service.outcome_alone(&batch.provider, batch.exchange.as_deref(), answer)?;
+    let outcome = outcome.priced(&resolver.settings.prices, Some(&batch.model));
+    let stored = StoredOutcome::new(Vec::new(), outcome, at.to_owned());
+    let body = StoredOutcome { key_version: 0, ..stored }.to_body();
+    Some(Entry { key, generation: 0, body })
+}
+
+fn count_one(resolver: &mut Resolver<'_>, waiting: &WaitingAction, landed: &LandedAction) {
+    let usage = landed.outcome.usage();
+    let list_cost = landed.outcome.list_cost(&resolver.settings.prices, landed.action.model());
+    let failure = match &landed.outcome {
+        Outcome::Failure(failure) => Some(failure.message.clone()),
+        Outcome::Reply(_) => None,
+    };
+    let tally = resolver.list.tally(waiting);
+    tally.asked += 1;
+    tally.failed += u64::from(failure.is_some());
+    tally.spent = tally.spent + usage;
+    tally.list_cost = sum_of_known(tally.list_cost, list_cost);
+    resolver.used = resolver.used + usage;
+    resolver.settled.asked.push(landed.key);
+    resolver.world.progress.event(&Event::Asked);
+    resolver.world.progress.event(&Event::Landed { failure, usage });
+}
+
+/// Says what was collected, and what is to be sent again.
+pub(crate) fn tell(resolver: &mut Resolver<'_>, batch: &OpenBatch, collected: &CollectedBatch) {
+    let id = batch.id.as_deref().unwrap_or_default();
+    let line = format!("collected {} of batch {id}", count(collected.outcomes.len(), "judgment"));
+    resolver.world.progress.event(&Event::Line(line));
+    for (why, requests) in &collected.again {
+        let requests = count(*requests, "request");
+        let message = format!("batch {id}: {requests} to be sent again: {why}");
+        resolver.settled.warnings.push(message);
+    }
+}
