@@ -111,7 +111,7 @@ pub enum Command {
     /// under `.evalrs/runs`.
     ///
     /// Exit codes: 0 if the gate passes, 1 if it fails, 2 if the command line or a file is wrong, 3 if missing grades or
-    /// errors could change the gate, 130 if interrupted.
+    /// errors could change the gate, 4 if judgments are out in a batch, 130 if interrupted.
     Run(RunArgs),
     /// Rerun on each save and show what moved
     ///

@@ -22,7 +22,9 @@ MARKER = "<!-- evalrs -->"
 #: GitHub refuses longer comments.
 LONGEST = 65_000
 #: Exit codes, the worst last.
-RANKS = [0, 1, 3, 130, 2, 101]
+RANKS = [0, 3, 4, 1, 130, 2, 101]
+#: Judgments are out in a batch: neither passed nor failed.
+IN_BATCH = 4
 
 
 def environment(name):
@@ -164,12 +166,19 @@ def run():
             annotate_edits(suite, record, commit)
             page = subprocess.run(["evalrs", "report", str(record), "--format", "markdown"], stdout=subprocess.PIPE, check=False)
             pages.append(page.stdout.decode("utf-8", "replace"))
-    worst = max(codes, key=lambda code: RANKS.index(code) if code in RANKS else len(RANKS))
+    worst = worst_of(codes)
     text = home / "comment.md"
     text.write_text(comment_of(pages), encoding="utf-8")
     output("comment", str(text))
     output("exit-code", str(worst))
-    sys.exit(worst)
+    failed = [code for code in codes if code != IN_BATCH]
+    if IN_BATCH in codes:
+        print("::warning title=judgments are out in a batch::a later run of this workflow collects them; no gate over them has decided yet")
+    sys.exit(worst_of(failed) if failed else 0)
+
+
+def worst_of(codes):
+    return max(codes, key=lambda code: RANKS.index(code) if code in RANKS else len(RANKS))
 
 
 def comment_of(pages):

@@ -88,7 +88,7 @@ class Run:
     """One evaluation of a suite."""
 
     suite: str
-    #: 0 passed, 1 the gate failed, 3 incomplete or undecided.
+    #: 0 passed, 1 the gate failed, 3 incomplete or undecided, 4 judgments are out in a batch.
     exit_code: int
     results: tuple[Result, ...]
     metrics: Mapping[str, Metric]

@@ -11,8 +11,8 @@ from ._binary import binary
 from ._results import Run, read_run
 
 _Path = Union[str, "os.PathLike[str]"]
-#: Exit codes with a report: passed, gate failed, incomplete or undecided.
-_REPORTED = frozenset({0, 1, 3})
+#: Exit codes with a report: passed, gate failed, incomplete or undecided, out in a batch.
+_REPORTED = frozenset({0, 1, 3, 4})
 
 
 class EvalrsError(Exception):

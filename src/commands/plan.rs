@@ -10,7 +10,8 @@ use evalrs_engine::inspect::cache_forecast::{CacheForecast, ShortPrefix};
 use evalrs_engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, FollowingBill, Forecast, forecast};
 use evalrs_engine::inspect::preview::{Preview, preview};
 use evalrs_engine::inspect::reasons::AskReasons;
-use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::resolve::batches::access::is_for_batches;
+use evalrs_engine::resolve::settings::{Settings, USUAL_LEAST};
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
@@ -137,7 +138,14 @@ fn plan_one(
     let labels = label_counts(session);
     let caching = caching_line(&forecast.caching);
     let out = preview.out;
-    let plan = Plan { labels, caching, out, ..assembled(suite, &preview, &reasons, &forecast) };
+    let batch_saves = batch_saves(session, &preview, &forecast);
+    let plan = Plan {
+        labels,
+        caching,
+        batch_saves,
+        out,
+        ..assembled(suite, &preview, &reasons, &forecast)
+    };
     let ways = BatchingPlanner {
         surroundings,
         settings,
@@ -147,6 +155,23 @@ fn plan_one(
     };
     let batching = ways.of_each_rubric(session, console.system);
     Ok((Plan { batching, ..plan }, basis))
+}
+
+/// Half of what the graders would cost whose judges can be part of a batch, less what caches take off anyway.
+fn batch_saves(session: &Session, preview: &Preview, forecast: &Forecast) -> Option<Cost> {
+    let mut missing = vec![0; forecast.graders.len()];
+    for to_ask in &preview.to_ask {
+        missing[to_ask.cell.grader] += 1;
+    }
+    let bills = forecast.graders.iter().enumerate();
+    let own = bills.filter(|(at, _)| missing[*at] > 0 && is_for_batches(session, *at));
+    let (judgments, bill) = own.fold((0, Bill::default()), |(judgments, sum), (at, bill)| {
+        (judgments + missing[at], sum.and(*bill))
+    });
+    let cached = forecast.caching.saved.unwrap_or(Cost::ZERO).nanos();
+    let half = bill.cost?.nanos() / 2;
+    let saves = Cost::from_nanos(half.saturating_sub(cached));
+    (judgments >= USUAL_LEAST && saves > Cost::ZERO).then_some(saves)
 }
 
 /// What the calls would read from caches; none where no requests begin alike.

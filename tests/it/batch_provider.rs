@@ -380,6 +380,9 @@ fn result(
 /// A verdict that is a function of the prompt alone.
 fn verdict(body: &Value) -> String {
     let asked = Asked::of_body(body.clone());
+    if asked.sent().contains("\"verdict\"") {
+        return json!({"reason": "so", "verdict": "yes"}).to_string();
+    }
     let score = (asked.prompt().len() % 101) as f64 / 100.0;
     json!({"rationale": format!("{score} for {}", asked.prompt().len()), "score": score})
         .to_string()

@@ -306,6 +306,8 @@ fn batches_are_listed_collected_cancelled_and_forgotten() {
         let space = space(name);
         let said = |args: &[&str]| command_of(&space, &provider, args).stdout();
         assert_eq!(said(&["batch", "list"]), "no batch is out\n");
+        let plan = said(&["plan", "suite.yaml"]);
+        assert!(plan.contains("\n`run --batch`: about $"), "{plan}");
         provider.set(Faults { looks: 100, ..Faults::default() });
         assert_eq!(run(&space, &provider, &["--batch"]).code(), 4);
         let plan = said(&["plan", "suite.yaml"]);
@@ -358,6 +360,61 @@ fn a_batch_whose_file_is_lost_is_found_at_its_provider() {
         assert_eq!(run(&space, &provider, &["--frozen"]).code(), 0);
         assert_eq!(space.record("results.jsonl"), live(name), "{name}");
     }
+}
+
+#[test]
+fn another_clone_collects_what_was_sent_here() {
+    for name in PROVIDERS {
+        let provider = BatchProvider::new(name);
+        let here = space(name);
+        assert_eq!(run(&here, &provider, &["--batch"]).code(), 4);
+        // It has what is committed, and nothing of the local cache.
+        let there = space(name);
+        there.write(LEDGER, here.read(LEDGER));
+        let ended = run(&there, &provider, &["--batch"]);
+        assert_eq!(ended.code(), 0, "{name}: {}", ended.shown());
+        assert!(!has_ledger(&there), "{name}");
+        // The first judgment was called alone here, and is in no batch.
+        assert_eq!(provider.paid(), [2, SAMPLES - 1, 1], "{name}");
+        assert_eq!(there.record("results.jsonl"), live(name), "{name}");
+        // Here the batch is open still, and collected from the provider again.
+        assert_eq!(run(&here, &provider, &[]).code(), 0, "{name}");
+        assert_eq!(provider.paid(), [2, SAMPLES - 1, 1], "{name}");
+        assert_eq!(here.record("results.jsonl"), live(name), "{name}");
+    }
+}
+
+#[test]
+fn criteria_votes_and_confirmations_go_into_batches() {
+    let provider = BatchProvider::new("anthropic");
+    let space = space("anthropic");
+    let criteria = "    criteria: {kind: Is it kind?, short: Is it short?}\n";
+    let prompt = "    prompt: 'Good? {submission}'\n";
+    let plain = suite("anthropic", "    votes: 3\n    pass_threshold: 0.5\n    confirm_fails: 2\n");
+    for (suite, batches) in [(suite("anthropic", "").replace(prompt, criteria), 1), (plain, 2)] {
+        space.write("suite.yaml", &suite);
+        let before = provider.made();
+        let ended = run(&space, &provider, &["--batch=always", "--wait"]);
+        assert_eq!(ended.code(), 0, "{}", ended.shown());
+        assert_eq!(provider.made() - before, batches);
+        let batched = space.record("results.jsonl");
+        let at = BatchProvider::new("anthropic");
+        let other = self::space("anthropic");
+        other.write("suite.yaml", &suite);
+        assert_eq!(run(&other, &at, &[]).code(), 0);
+        assert_eq!(batched, other.record("results.jsonl"));
+    }
+}
+
+#[test]
+fn a_model_that_never_gives_a_verdict_is_not_paid_for_ever() {
+    let provider = BatchProvider::new("openai");
+    let space = space("openai");
+    provider.set(Faults { invalid: Some(10), ..Faults::default() });
+    let ended = run(&space, &provider, &["--batch=always", "--wait"]);
+    assert_eq!(ended.code(), 0, "{}", ended.shown());
+    assert_eq!(provider.made(), 2);
+    assert_eq!(space.record("results.jsonl"), live("openai"));
 }
 
 #[test]

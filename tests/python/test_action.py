@@ -274,6 +274,20 @@ class ActionTest(unittest.TestCase):
         self.assertEqual(code, 0, log)
         self.assertIn("::notice::no comment was written: HTTP Error 403", log)
 
+    def test_what_is_out_in_a_batch_is_not_red(self):
+        binary = self.home / "bin" / "evalrs"
+        binary.unlink()
+        (self.repository / "more.yaml").write_text(SUITE, encoding="utf-8")
+        for suite, code, worst in (("evals", 0, "4"), ("evals more.yaml", 3, "4")):
+            # The first suite is out in a batch; a second one is incomplete.
+            marker = self.home / "first"
+            marker.unlink(missing_ok=True)
+            binary.write_text(f'#!/bin/sh\n[ "$1" = run ] || exec {BINARY} "$@"\n[ -e {marker} ] && exit 3\ntouch {marker}\nexit 4\n', encoding="utf-8")
+            binary.chmod(0o755)
+            ended, log, _ = self.act(EVALRS_SUITES=suite)
+            self.assertEqual((ended, self.outputs()["exit-code"]), (code, worst), log)
+            self.assertIn("::warning title=judgments are out in a batch::", log)
+
     def test_wrong_files_are_red_with_their_place(self):
         self.edit("evals/suite.yaml", "kind: rubric", "kind: rubrik")
         code, log, _ = self.act(fork=True)

@@ -31,19 +31,24 @@ const IN_BATCH: u8 = 4;
 impl RunEnding {
     /// Whether grades that could not be made decided the exit code.
     pub(crate) fn is_incomplete(&self) -> bool {
-        self.code == INCOMPLETE || self.code == IN_BATCH
+        self.code == INCOMPLETE
+    }
+
+    /// Whether judgments that are out in batches did.
+    pub(crate) fn is_in_batch(&self) -> bool {
+        self.code == IN_BATCH
     }
 
     /// Why the exit code is 3 or 4, and what to do; nothing for other codes. `suite` is named as on the command line.
     pub fn reason(&self, gate: &GateReport, digest: &ReportDigest, suite: &str) -> Option<Text> {
-        if !self.is_incomplete() {
-            return None;
-        }
-        if self.code == IN_BATCH {
+        if self.is_in_batch() {
             let out = count(self.out, "judgment");
             let verb = if self.out == 1 { "is" } else { "are" };
             let run = command(&format!("evalrs run {suite}"));
             return Some(text![format!("{out} {verb} out in a batch: "), run, " collects them"]);
+        }
+        if !self.is_incomplete() {
+            return None;
         }
         if self.store_failed {
             return Some("results could not be kept: see the error above, then rerun".into());

@@ -160,13 +160,18 @@ impl Annotations {
         let is_incomplete = ending.is_incomplete();
         // Where the gate lacks nothing, the others are why the run is incomplete.
         let lacking = if counted.errored > 0 { &counted } else { &others };
-        if verdict::blocks(gate) || is_incomplete {
+        if verdict::blocks(gate) || is_incomplete || ending.is_in_batch() {
             let reason = ending.reason(gate, lacking, &origin.command);
             let finding = Some(verdict::finding(gate)).filter(|finding| !finding.is_empty());
             let reason = reason.map(|reason| reason.to_string());
             let lines: Vec<String> = finding.into_iter().chain(reason).collect();
-            let word = if verdict::blocks(gate) { verdict::word(gate) } else { "incomplete" };
-            self.errors.push(AnnotationRank::Verdict, || Annotation {
+            let word = match (ending.is_in_batch(), verdict::blocks(gate)) {
+                (true, _) => "out in a batch",
+                (false, true) => verdict::word(gate),
+                (false, false) => "incomplete",
+            };
+            let kind = if ending.is_in_batch() { &mut self.warnings } else { &mut self.errors };
+            kind.push(AnnotationRank::Verdict, || Annotation {
                 place: origin.suite.clone().map(|suite| (suite, None)),
                 title: format!("{}: {word}", report.header.suite),
                 message: lines.join("\n"),

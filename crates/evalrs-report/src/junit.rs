@@ -195,6 +195,7 @@ impl JunitPart<'_, '_> {
     fn case(&self, grader: &str, grade: &GradeLine) -> JunitCase {
         let blamed = self.origin.blames(grader, self.report.summary.gate.status);
         match &grade.error {
+            Some(_) if self.ending.is_in_batch() => JunitCase::Skipped,
             Some(_) if blamed || self.ending.is_incomplete() => JunitCase::Error,
             Some(_) => JunitCase::Skipped,
             None if grade.pass => JunitCase::Passed,

@@ -35,6 +35,9 @@ pub struct Plan {
     /// What the calls would read from the caches of providers; only where requests begin alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caching: Option<CachingLine>,
+    /// What a batch would take off the cost, in US dollars; only where it is worth one and prices are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_saves: Option<Cost>,
     /// The judgments that are out in a batch, which no call is made for; only where there are some.
     #[serde(skip_serializing_if = "is_none")]
     pub out: u64,
@@ -199,7 +202,7 @@ pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
     let hints = unpriced.into_iter().chain(replayed(&plan.totals));
     let hints = hints.chain(basis.elsewhere.iter().map(stored_elsewhere)).chain(unkeyed(basis));
     let hints = hints.chain(conversations(plan, basis)).chain(labels(plan)).chain(batching(plan));
-    let hints = hints.chain(caching(plan));
+    let hints = hints.chain(caching(plan)).chain(plan.batch_saves.map(batch));
     let notes = notes(&plan.totals, basis);
     page.add(Block::lines(hints.chain(notes.iter().map(|note| faint(note)))));
     page
@@ -303,6 +306,11 @@ fn caching(plan: &Plan) -> Vec<Text> {
         ]
     });
     cached.into_iter().chain(too_short).collect()
+}
+
+/// What a batch would take off the cost.
+fn batch(saves: Cost) -> Text {
+    text![command("run --batch"), format!(": about {saves} less, and up to a day later")]
 }
 
 /// What each way to put criteria into requests would cost, for each rubric.
@@ -455,6 +463,7 @@ mod tests {
             totals,
             labels: OrderedMap::default(),
             caching: None,
+            batch_saves: None,
             out: 0,
             batching: OrderedMap::default(),
         }

@@ -190,7 +190,13 @@ pub struct SelectArgs {
     #[arg(long = "grader", help_heading = "Selection", value_name = "NAME")]
     pub graders: Vec<String>,
     /// Use only trials 0 to N-1
-    #[arg(long, help_heading = "Selection", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        help_heading = "Selection",
+        value_name = "N",
+        hide_short_help = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub trials: Option<u32>,
     /// Grade results recorded in this folder, not the target
     ///
@@ -266,7 +272,8 @@ pub struct BatchArgs {
         long,
         value_enum,
         value_name = "WHEN",
-        help_heading = "Batches",
+        help_heading = "Limits",
+        hide_possible_values = true,
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "worth",
@@ -276,7 +283,7 @@ pub struct BatchArgs {
     /// Call what is missing at once, and send no further batch
     ///
     /// What is out in a batch is not called a second time.
-    #[arg(long, help_heading = "Batches", hide_short_help = true, requires = "batch")]
+    #[arg(long, help_heading = "Limits", hide_short_help = true, requires = "batch")]
     pub finish: bool,
     /// Wait for batches to end [default: no limit]
     ///
@@ -284,7 +291,8 @@ pub struct BatchArgs {
     #[arg(
         long,
         value_name = "TIME",
-        help_heading = "Batches",
+        help_heading = "Limits",
+        hide_short_help = true,
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "720h",

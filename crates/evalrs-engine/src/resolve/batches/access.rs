@@ -2,6 +2,7 @@
 
 use crate::resolve::credentials::{JudgeAccess, access, key_variables};
 use crate::session::Session;
+use evalrs_eval::judge::provider::batches;
 use evalrs_eval::judge::without_secrets;
 use evalrs_exec::BatchAccess;
 use evalrs_graph::queries;
@@ -30,6 +31,15 @@ pub fn accesses_of(session: &Session, provider: &str) -> Vec<BatchAccess> {
         }
     }
     found
+}
+
+/// Whether all judges of a grader can be part of a batch.
+pub fn is_for_batches(session: &Session, grader: usize) -> bool {
+    let judge = session.grader(grader).and_then(|one| queries::ready(&session.db, one).judge());
+    judge.is_some_and(|judge| {
+        let mut seats = (0..judge.seats.len()).filter_map(|at| access(session, judge, at));
+        seats.all(|seat| batches::are_open_to(seat.spec, seat.base_url))
+    })
 }
 
 pub(super) fn of_judge(judge: &JudgeAccess<'_>) -> BatchAccess {

@@ -17,9 +17,12 @@ use super::queues::QueueId;
 use super::settings::BatchSettings;
 use super::waiting::WaitingAction;
 use evalrs_eval::judge::provider::batches;
-use evalrs_model::key::ActionKey;
+use evalrs_model::key::{ActionKey, KeyMap};
 use evalrs_store::OpenBatches;
 use evalrs_system::System;
+
+/// In how many batches a process sends an action before it calls it alone: the reply of a model may never be a verdict.
+const MOST_ATTEMPTS: u8 = 2;
 
 /// The batches of a session.
 #[derive(Debug, Default)]
@@ -34,6 +37,8 @@ pub(crate) struct BatchWork {
     pub first: Vec<(QueueId, ActionKey)>,
     /// The queues with too few for a batch.
     pub live: BTreeSet<QueueId>,
+    /// How often each action was sent in a batch by this process.
+    pub attempts: KeyMap<u8>,
     /// How long is waited for batches, once somebody waits.
     pub until: Option<Instant>,
 }
@@ -55,7 +60,9 @@ impl BatchWork {
         waiting: &WaitingAction,
     ) -> bool {
         let is_open = batches::are_open_to(access.spec, access.base_url);
-        let Some(least) = settings.least.filter(|_| is_open && !self.live.contains(&queue)) else {
+        let has_failed = self.attempts.get(&waiting.key).is_some_and(|sent| *sent >= MOST_ATTEMPTS);
+        let may_be = is_open && !has_failed && !self.live.contains(&queue);
+        let Some(least) = settings.least.filter(|_| may_be) else {
             return false;
         };
         if least > 1 && self.first.iter().all(|(of, _)| *of != queue) {

@@ -27,7 +27,7 @@ use evalrs_store::{BatchCreation, CallClaim, KeyMarks, OpenBatch};
 use evalrs_system::file_lock::FileLock;
 
 /// The most bytes of one batch, whatever the provider takes: they are in memory.
-const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 16 << 20;
 /// How often is looked whether another process is done with its batches.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
@@ -292,6 +292,9 @@ async fn post(
             let judgments = count(waiting.len(), "judgment");
             let line = format!("sent {judgments} to {} as batch {}", batch.provider, remote.id);
             resolver.world.progress.event(&Event::Line(line));
+            for key in &keys {
+                *resolver.batches.attempts.entry(*key).or_default() += 1;
+            }
             resolver.batches.out.extend(waiting);
         }
         Some(Err(error)) if !error.may_be_done => {
