@@ -330,3 +330,36 @@ fn a_plan_says_what_caches_take_off() {
     assert!(shown.contains("gpt-5.6 caches from 1,024 tokens, and a sample has about"), "{shown}");
     assert!(shown.contains("`batching: together` sends it once"), "{shown}");
 }
+
+#[test]
+fn flex_waits_for_room_and_costs_half() {
+    let judge = Judge::new(|number, asked| {
+        let is_flex = asked.body["service_tier"] == "flex";
+        if is_flex && number < 7 {
+            let body = json!({"error": {"code": "resource_unavailable", "message": "Resource Unavailable"}});
+            return Answer::Http(429, vec![("retry-after-ms", "1".to_owned())], body.to_string());
+        }
+        let tier = if is_flex { "flex" } else { "default" };
+        let message = json!({"role": "assistant", "content": json!({"rationale": "so", "score": 1}).to_string()});
+        let body = json!({
+            "model": "m", "service_tier": tier, "choices": [{"message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1_000, "completion_tokens": 0},
+        });
+        Answer::Http(200, Vec::new(), body.to_string())
+    });
+    let settings = "kind: rubric\n    model: m\n    endpoint: e\n    max_retries: 1\n    service_tier: flex\n    prompt: '{submission}?'";
+    let suite = format!("name: s\ndataset: d.jsonl\ngraders:\n  good:\n    {settings}\n");
+    let space = Space::new(&[
+        ("suite.yaml", suite.as_str()),
+        ("d.jsonl", "{\"id\": \"a\", \"input\": \"i\", \"output\": \"o\"}\n"),
+        ("evalrs.toml", "[prices.m]\ninput = 1.0\noutput = 1.0\n"),
+    ]);
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (0, 8), "{}", ran.shown());
+    assert_eq!(spent(&space)["cost"], json!(0.000_5));
+    let shown = space.run(&["explain", "suite.yaml", "a", "--prompt"]);
+    assert!(shown.stdout().contains("\"service_tier\": \"flex\""), "{}", shown.stdout());
+    // It is in no key, and nothing is called again without it.
+    space.write("suite.yaml", suite.replace("service_tier: flex", "service_tier: default"));
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+}

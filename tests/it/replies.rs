@@ -200,3 +200,30 @@ fn a_setting_that_a_model_refuses_is_left_out_once_and_named() {
     let space = self::space(", seed: 8");
     assert_eq!((run(&space, &judge).code(), judge.count()), (3, 1));
 }
+
+#[test]
+fn a_reply_that_was_cut_is_retried_once_with_twice_as_many_tokens() {
+    for (needed, code, requests, most) in [(50, 0, 1, 60), (100, 0, 2, 120), (500, 3, 2, 120)] {
+        let judge = Judge::new(move |_, asked| {
+            let most = asked.body["max_tokens"].as_u64().unwrap();
+            let finish = if most < needed { "length" } else { "stop" };
+            let text = json!({"rationale": "so", "score": 1}).to_string();
+            let text = if finish == "stop" { text } else { text[..9].to_owned() };
+            Answer::completion(json!({"role": "assistant", "content": text}), finish)
+        });
+        let rubric = "kind: rubric\n    model: m\n    endpoint: e\n    max_tokens: 60\n    prompt: '{submission}?'";
+        let suite = format!("name: s\ndataset: d.jsonl\ngraders:\n  good:\n    {rubric}\n");
+        let row = "{\"id\": \"a\", \"input\": \"i\", \"output\": \"o\"}\n";
+        let space = Space::new(&[("suite.yaml", suite.as_str()), ("d.jsonl", row)]);
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!((ran.code(), judge.count()), (code, requests), "{}", ran.shown());
+        assert_eq!(judge.asked().pop().unwrap().body["max_tokens"], most);
+        let facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+        assert_eq!(facts["spent"]["input"], 10 * requests, "both are paid");
+        assert_eq!(ran.stderr().contains("raise `max_tokens`"), code == 3, "{}", ran.shown());
+        // It is kept under the key of what the suite says.
+        assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), code);
+        let shown = space.run(&["explain", "suite.yaml", "a", "--prompt"]).stdout();
+        assert!(shown.contains(&format!("\"max_tokens\": {most}")), "{shown}");
+    }
+}

@@ -479,6 +479,9 @@ mod tests {
             ("prompt_caching", |rubric| {
                 rubric.judges[0].prompt_caching = evalrs_model::spec::CachingChoice::On;
             }),
+            ("service_tier", |rubric| {
+                rubric.judges[0].service_tier = evalrs_model::spec::TierChoice::Flex;
+            }),
             ("batch", |rubric| rubric.judges[0].batch = Some(true)),
             ("timeout", |rubric| rubric.judges[0].patience.timeout = 0.5),
             ("rubric_vars", |rubric| rubric.rubric_vars = vec!["tone".to_owned()]),

@@ -72,6 +72,8 @@ pub struct JudgeLaunch {
     pub caching: Option<CacheTerms>,
     /// What its requests say of that.
     pub mark: Option<PromptMark>,
+    /// Whether it is answered when the provider has room, at half the price.
+    pub is_flex: bool,
     /// The key of the API; none sends no authorization.
     pub api_key: Option<Secret>,
     /// Further headers.

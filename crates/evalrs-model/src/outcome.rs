@@ -55,6 +55,12 @@ pub struct JudgeExchange {
     /// What requests said of the provider's cache: `none` is to be cached, or the `prefix` of the prompt that others share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caching: Option<String>,
+    /// The service tier that requests named, where they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// The most tokens of the last reply, where one before was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
     /// The settings that the model refused, and that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<String>,

@@ -116,7 +116,7 @@ fn program_options() -> Value {
 
 fn rubric_options() -> Value {
     const ORDER: &str = "prompt prompt_path model provider base_url endpoint api_key_env headers temperature seed \
-        max_tokens top_p extra_body response_format prompt_caching batch max_retries timeout deadline max_requests_per_minute \
+        max_tokens top_p extra_body response_format prompt_caching service_tier batch max_retries timeout deadline max_requests_per_minute \
         max_tokens_per_minute agent_file judge_tool_name \
         keep_agents command inputs version env sandbox retries panel compare_to scale rubric_vars fence unfenced allow allow_unknown votes combine confirm_fails";
     let mut options = options(&RUBRIC, ORDER);

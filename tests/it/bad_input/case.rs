@@ -153,7 +153,7 @@ impl Case {
             let place = place.unwrap_or_else(|| panic!("{name}: no place: {rendered}"));
             assert!(rendered.contains(&format!("--> {place}")), "{name}: {place}: {rendered}");
             let longest = rendered.lines().map(|line| line.chars().count()).max();
-            assert!(longest < Some(400), "{name}: a line of {longest:?}: {rendered}");
+            assert!(longest < Some(450), "{name}: a line of {longest:?}: {rendered}");
             assert!(
                 !rendered.contains(|c: char| c.is_control() && c != '\n'),
                 "{name}: control characters: {rendered:?}"

@@ -337,6 +337,7 @@ mod tests {
             base_url: String::new(),
             caching: None,
             mark: None,
+            is_flex: false,
             api_key: None,
             headers: Vec::new(),
             patience: Patience::default(),

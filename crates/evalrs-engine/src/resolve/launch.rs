@@ -19,7 +19,7 @@ use evalrs_graph::inputs::CellId;
 use evalrs_graph::{answers, queries, results};
 use evalrs_letta::requests::PROJECT_HEADER;
 use evalrs_model::key::KeyVersion;
-use evalrs_model::spec::{AgentKind, GraderSpec, JudgeSpec, Role};
+use evalrs_model::spec::{AgentKind, GraderSpec, JudgeSpec, Role, TierChoice};
 
 /// Conversations in flight at once where nobody says: agents are large, and their APIs have limits.
 const CONVERSATIONS: usize = 4;
@@ -68,6 +68,7 @@ pub(crate) fn launch(
         base_url: access.base_url.to_owned(),
         caching: provider::caching(access.spec, access.base_url),
         mark: None,
+        is_flex: access.spec.service_tier == TierChoice::Flex,
         api_key: access.api_key(),
         headers: access.headers(),
         patience: access.spec.patience.clone(),

@@ -23,6 +23,9 @@ pub struct OpenRequest {
 
 /// Every request of a judgment, in order: one for each reply that was rejected, and the last.
 pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<OpenRequest> {
+    let wider = exchange.and_then(|exchange| exchange.max_tokens);
+    let wider = wider.map(|most| JudgeAction { max_tokens: Some(most), ..action.clone() });
+    let action = wider.as_ref().unwrap_or(action);
     let rejected = exchange.map(|exchange| &exchange.rejected[..]).unwrap_or_default();
     let name = exchange.and_then(|exchange| exchange.shape.as_deref());
     let shapes = [ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words];
@@ -32,10 +35,14 @@ pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<O
         let rejected = &rejected[..count];
         request(action, shape, rejected, mark)
     });
+    let is_flex = exchange.is_some_and(|exchange| exchange.tier.is_some());
     let dropped = exchange.map(|exchange| &exchange.dropped[..]).unwrap_or_default();
     let left = |request: OpenRequest| match (request.path, request.body) {
         (Some(path), Value::Object(body)) => {
             let mut request = Request { path, body };
+            if let Some(provider) = provider::find(&action.provider).filter(|_| is_flex) {
+                provider.flex(&mut request);
+            }
             for setting in dropped {
                 leave_out(&mut request, setting);
             }

@@ -38,15 +38,15 @@ pub(crate) struct AskedAction<'a> {
 }
 
 impl<'a> AskedAction<'a> {
-    /// An action whose first request has entered already. `verbosity` 0 says nothing of its requests, 1 a line, 2 the
+    /// An action whose first request may have entered already. `verbosity` 0 says nothing of its requests, 1 a line, 2 the
     /// bodies too.
     pub(super) fn new(
         launch: &'a JudgeLaunch,
         endpoints: &'a Endpoints,
-        entered: RequestEntry<'a>,
+        entered: Option<RequestEntry<'a>>,
         verbosity: u8,
     ) -> Self {
-        let entered = RefCell::new(Some(entered));
+        let entered = RefCell::new(entered);
         let until = Cell::new(None);
         let requests = Cell::new(0);
         Self { launch, endpoints, entered, until, requests, verbosity }
@@ -79,6 +79,20 @@ impl<'a> AskedAction<'a> {
         self.say(&|| format!("retry {attempt} of {most} in {}: {}", time(delay), failure.message));
         let why: String = failure.message.chars().take(SHOWN_FAILURE).collect();
         let why = format!("{why}; retry {attempt} of {most}");
+        match self.endpoints.back_off(self.launch.endpoint, delay, self.until(), &why).await {
+            Ok(()) => Ok(failure),
+            Err(refused) => Err(self.given_up(refused, Some(failure))),
+        }
+    }
+
+    /// Waits until the server may have room, which is no attempt. Gives the failure back.
+    pub(crate) async fn wait_for_room(
+        &self,
+        delay: Duration,
+        failure: Failure,
+    ) -> Result<Failure, Failure> {
+        let why: String = failure.message.chars().take(SHOWN_FAILURE).collect();
+        self.say(&|| format!("waits {} for room: {why}", time(delay)));
         match self.endpoints.back_off(self.launch.endpoint, delay, self.until(), &why).await {
             Ok(()) => Ok(failure),
             Err(refused) => Err(self.given_up(refused, Some(failure))),

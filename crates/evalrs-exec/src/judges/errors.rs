@@ -44,6 +44,12 @@ pub(crate) fn complaint(
     Some(ErrorReply { status: meant, kind: known.unwrap_or(kind), delay })
 }
 
+/// Whether a provider has no room for a request that is answered when it has.
+pub(crate) fn has_no_room(failure: &Failure) -> bool {
+    let message = failure.message.to_ascii_lowercase();
+    failure.kind == FailureKind::RateLimited && message.contains("unavailable")
+}
+
 /// The error that a body holds: its own, that of its first choice, or that of the first of a list.
 fn error_in(body: &Value) -> Option<&Value> {
     let places = ["/error", "/choices/0/error", "/0/error"];

@@ -5,11 +5,13 @@
 //! would hide a broken judge.
 
 mod batches;
+mod ending;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use self::ending::{verdict_text, wider};
 use super::agent::{self, AgentWorld};
 use super::asking::{AskedAction, estimate};
 use super::command;
@@ -27,9 +29,7 @@ use crate::{
 };
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::refused::{leave_out, refused_setting};
-use evalrs_eval::judge::provider::{
-    self, Answer, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
-};
+use evalrs_eval::judge::provider::{self, Answer, Provider, RE_ASKS, ReplyShape, Request};
 use evalrs_eval::judge::question::Question;
 use evalrs_eval::judge::request_url::url;
 use evalrs_model::outcome::{
@@ -127,8 +127,31 @@ impl HttpExecutor {
         refused.is_some()
     }
 
-    /// Sends requests until there is a verdict, or the reply is invalid for the third time.
+    /// Sends requests until there is a verdict. A reply that was cut is retried once with twice as many tokens.
     async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
+        let outcome = self.ask_within(launch, Some(entered)).await;
+        let Some((most, wider)) = wider(launch, &outcome) else { return outcome };
+        let used = outcome.usage();
+        let second = Box::pin(self.ask_within(&wider, None)).await;
+        // So many may be more than the model can give.
+        let is_too_wide =
+            matches!(&second, Outcome::Failure(it) if it.kind == FailureKind::BadRequest);
+        if is_too_wide {
+            return outcome;
+        }
+        let mut outcome = second;
+        let (exchange, usage) = match &mut outcome {
+            Outcome::Reply(reply) => (&mut reply.exchange, &mut reply.usage),
+            Outcome::Failure(failure) => (&mut failure.exchange, &mut failure.usage),
+        };
+        exchange.get_or_insert_default().max_tokens = Some(most);
+        let all = usage.unwrap_or_default() + used;
+        *usage = (all != Usage::default()).then_some(all);
+        outcome
+    }
+
+    /// The same within the tokens of the launch, or until the reply is invalid for the third time.
+    async fn ask_within(&self, launch: &JudgeLaunch, entered: Option<RequestEntry<'_>>) -> Outcome {
         let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
         if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
             return command::ask(programs, start, &asking).await;
@@ -189,8 +212,17 @@ impl HttpExecutor {
         let is_weaker = shape != strictest && !is_embedding;
         let shape = is_weaker.then(|| shape.name().to_owned());
         let caching = launch.mark.map(|mark| mark.name().to_owned());
+        let tier = launch.is_flex.then(|| "flex".to_owned());
         let dropped = self.dropped(launch).into_iter().map(str::to_owned).collect();
-        JudgeExchange { shape, caching, dropped, rejected: rejected.to_vec() }.kept()
+        JudgeExchange {
+            shape,
+            caching,
+            tier,
+            dropped,
+            max_tokens: None,
+            rejected: rejected.to_vec(),
+        }
+        .kept()
     }
 
     /// The request for an action, as its endpoint takes it.
@@ -204,6 +236,9 @@ impl HttpExecutor {
         let mut request = provider.request(&launch.action, shape, rejected);
         if let Some(mark) = launch.mark {
             provider.mark(&mut request, &launch.action, mark);
+        }
+        if launch.is_flex {
+            provider.flex(&mut request);
         }
         for setting in self.dropped(launch) {
             leave_out(&mut request, setting);
@@ -244,6 +279,7 @@ impl HttpExecutor {
         self.clients.client(&url(&asking.launch.base_url, &request.path))?;
         let mut retries = asking.launch.patience.max_retries;
         let mut last = None;
+        let mut waits = 0;
         loop {
             let slot = asking.slot(last).await?;
             let SentRequest { answer, status, pause } = self.send(asking, provider, request).await;
@@ -256,6 +292,13 @@ impl HttpExecutor {
                 Err(failure) => failure,
             };
             slot.failed(&failure, status, &pause, retries);
+            // Nothing is billed for it, so it waits as long as the judgment may take.
+            if asking.launch.is_flex && errors::has_no_room(&failure) {
+                waits += 1;
+                let delay = retry::delay(waits, pause.retry_after, fastrand::f64());
+                last = Some(asking.wait_for_room(delay, failure).await?);
+                continue;
+            }
             if retries == 0 || !retry::is_retryable(failure.kind, pause.should_retry) {
                 return Err(asking.advised(failure));
             }
@@ -412,35 +455,6 @@ fn understood(
         errors::no_answer("the endpoint", &what, &text, url, provider)
     });
     (answer, None)
-}
-
-/// The text that should hold a verdict, or why there is none.
-fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
-    let text = answer.text.as_deref().unwrap_or_default();
-    let failure = match &answer.ending {
-        ReplyEnding::Refused(said) => {
-            let message = format!("the judge refused{}", errors::because(said));
-            Failure::new(FailureKind::Refused, message)
-        }
-        ReplyEnding::Filtered(said) => {
-            let message = format!("a content filter stopped the reply{}", errors::because(said));
-            Failure::new(FailureKind::Filtered, message)
-        }
-        ReplyEnding::Truncated => Failure::new(
-            FailureKind::Truncated,
-            "the reply ended at its token limit; raise `max_tokens`, which asks every row of this \
-             judge again",
-        ),
-        ReplyEnding::Broken(reason) => {
-            let message = format!("the model stopped without a reply: {reason}");
-            Failure::new(FailureKind::Server, message)
-        }
-        ReplyEnding::Complete if text.trim().is_empty() => {
-            Failure::new(FailureKind::EmptyReply, "the judge replied nothing")
-        }
-        ReplyEnding::Complete => return Ok(text),
-    };
-    Err(Failure { reply: answer.text.clone(), ..failure })
 }
 
 #[cfg(test)]

@@ -104,6 +104,9 @@ pub struct JudgeSpec {
     /// Whether requests say what the provider is to cache; in no key.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub prompt_caching: CachingChoice,
+    /// How fast it answers, and at what price; in no key.
+    #[serde(skip_serializing_if = "crate::is_default")]
+    pub service_tier: TierChoice,
     /// Whether its requests may be part of a batch; none where that is so at its provider's own address. In no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<bool>,
@@ -266,6 +269,7 @@ impl Default for JudgeSpec {
             extra_body: Map::new(),
             response_format: ReplyFormat::Auto,
             prompt_caching: CachingChoice::Auto,
+            service_tier: TierChoice::Default,
             batch: None,
             patience: Patience::default(),
             agent: None,
@@ -286,6 +290,18 @@ pub enum CachingChoice {
     On,
     /// Never.
     Off,
+}
+
+/// How fast a provider answers, and at what price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum TierChoice {
+    /// At once.
+    #[default]
+    Default,
+    /// When it has room, at half the price.
+    Flex,
 }
 
 impl RubricSpec {

@@ -22,7 +22,7 @@ use evalrs_base::yaml::source;
 use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::provider::AGENTS;
 use evalrs_eval::judge::secret_parameters;
-use evalrs_model::spec::{CachingChoice, JudgeSpec, Patience, ReplyFormat};
+use evalrs_model::spec::{CachingChoice, JudgeSpec, Patience, ReplyFormat, TierChoice};
 
 /// The settings of one judge that the grader sets for all of its panel.
 pub(crate) const JUDGE: &[FieldSpec] = fields![
@@ -39,6 +39,7 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "extra_body": MapOf(&Anything) => "more members of the request body";
     "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how to request JSON: by schema, in JSON mode, in words (`text`), or by the strictest that the endpoint accepts (`auto`)";
     "prompt_caching": Choice(CachingChoice::VARIANTS), or "\"auto\"" => "whether requests mark what the provider is to cache: at its own address (`auto`), wherever the model is served (`on`), or never (`off`)";
+    "service_tier": Choice(TierChoice::VARIANTS), or "\"default\"" => "whether OpenAI answers at once (`default`), or at half the price when it has room (`flex`)";
     "batch": Truth => "whether `run --batch` sends its requests as batches; if absent, at the provider's own address";
     "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after timeouts, refused connections and the statuses 408, 409, 421, 423 to 425, 429, 499 and 5xx";
     "timeout": Seconds, or "120.0" => "seconds one request may take";
@@ -51,7 +52,8 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
 ];
 
 /// Settings that some providers do not take.
-const OPTIONAL: [&str; 5] = ["temperature", "seed", "max_tokens", "top_p", "response_format"];
+const OPTIONAL: [&str; 6] =
+    ["temperature", "seed", "max_tokens", "top_p", "response_format", "service_tier"];
 
 /// Reads a model that talks, rather than one that judges: no temperature is sent that nobody names.
 pub(crate) fn talking_model(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
@@ -67,6 +69,8 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         Some(AgentJudge { spec, model }) => (Some(spec), of_agents(model)),
         None => (None, JudgeSpec::default()),
     };
+    let service_tier = fields.variant("service_tier").unwrap_or_default();
+    let defaults = if service_tier == TierChoice::Flex { of_flex(defaults) } else { defaults };
     refuse_secrets(fields);
     let headers = headers(fields);
     let temperature = match fields.take_or_null("temperature") {
@@ -88,11 +92,18 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         extra_body: extra_body(fields.take("extra_body")),
         response_format: fields.variant("response_format").unwrap_or_default(),
         prompt_caching: fields.variant("prompt_caching").unwrap_or_default(),
+        service_tier,
         batch: fields.take("batch").and_then(Field::truth),
         patience: patience(fields, &defaults.patience),
         agent,
         program: None,
     }
+}
+
+/// What a judge is that answers when its server has room, where the suite does not say: that takes longer.
+fn of_flex(defaults: JudgeSpec) -> JudgeSpec {
+    let patience = Patience { timeout: 900.0, deadline: 3_600.0, ..defaults.patience };
+    JudgeSpec { patience, ..defaults }
 }
 
 /// What a judge that is an agent is where the suite does not say: its conversations take longer than a request.

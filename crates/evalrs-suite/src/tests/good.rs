@@ -8,7 +8,7 @@ use super::*;
 use evalrs_model::spec::{
     Aggregation, CachingChoice, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate,
     GraderKind, GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, RecordingJoin, ReplyFormat,
-    RubricSpec, TargetSpec,
+    RubricSpec, TargetSpec, TierChoice,
 };
 use evalrs_test_data::letta_agent::judge_file;
 use evalrs_trajectory::FORMATS;
@@ -89,6 +89,7 @@ fn everything_has_its_default() {
         extra_body: Map::new(),
         response_format: ReplyFormat::Auto,
         prompt_caching: CachingChoice::Auto,
+        service_tier: TierChoice::Default,
         batch: None,
         patience: Patience {
             max_retries: 5,

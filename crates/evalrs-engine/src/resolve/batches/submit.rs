@@ -245,6 +245,7 @@ fn way(resolver: &mut Resolver<'_>, service: &dyn BatchService, waiting: &Waitin
         Launch::Judge(judge) => {
             // Requests of a batch come in any order, so nothing of them is read from a cache.
             judge.mark(false);
+            judge.is_flex = false;
             service.line(judge, waiting.key)
         }
         Launch::Program(_) | Launch::Target(_) => None,

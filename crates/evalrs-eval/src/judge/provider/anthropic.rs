@@ -29,7 +29,10 @@ static INFO: ProviderInfo = ProviderInfo {
     version: "/v1",
     headers: &[("anthropic-version", "2023-06-01")],
     max_tokens: Some(MAX_TOKENS),
-    unsupported: &[("seed", "the Messages API has no seed; `votes` shows how much verdicts vary")],
+    unsupported: &[
+        ("seed", "the Messages API has no seed; `votes` shows how much verdicts vary"),
+        ("service_tier", "only OpenAI has it"),
+    ],
     model_namespace: "",
     model_prefixes: &["claude-"],
     rate_limit_headers: &[

@@ -54,6 +54,11 @@ pub trait Provider: Sync {
     /// Says in a request for an action what the provider is to cache.
     fn mark(&self, _request: &mut Request, _action: &JudgeAction, _mark: PromptMark) {}
 
+    /// Says in a request that it is answered when the provider has room, at half the price; true if it can say so.
+    fn flex(&self, _request: &mut Request) -> bool {
+        false
+    }
+
     /// The request that has a conversation go on.
     fn chat_request(&self, chat: &ChatRequest<'_>) -> Request;
 

@@ -27,7 +27,7 @@ static INFO: ProviderInfo = ProviderInfo {
     version: "/v1beta",
     headers: &[],
     max_tokens: None,
-    unsupported: &[],
+    unsupported: &[("service_tier", "only OpenAI has it")],
     model_namespace: "models/",
     model_prefixes: &["gemini-", "models/gemini-"],
     rate_limit_headers: &[],

@@ -57,6 +57,7 @@ static LETTA: ProviderInfo = ProviderInfo {
         ("max_tokens", OF_AGENT),
         ("top_p", OF_AGENT),
         ("response_format", "its verdict is a call of a tool"),
+        ("service_tier", "only OpenAI has it"),
     ],
     model_namespace: "",
     model_prefixes: &[],

@@ -152,6 +152,11 @@ impl Provider for OpenAi {
         Request { path: "/chat/completions".to_owned(), body: with_extra_body(body, settings) }
     }
 
+    fn flex(&self, request: &mut Request) -> bool {
+        request.body.entry("service_tier").or_insert_with(|| json!("flex"));
+        true
+    }
+
     fn mark(&self, request: &mut Request, action: &JudgeAction, mark: PromptMark) {
         let marked = caching_of(&action.model).map(|it| it.mark);
         // Gateways have models of other makers, and pass on the marks of those.

@@ -5,7 +5,8 @@ use memchr::memchr;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::{HttpExecutor, REPLY_LIMIT, understood, verdict_text};
+use super::ending::verdict_text;
+use super::{HttpExecutor, REPLY_LIMIT, understood};
 use crate::judges::errors;
 use crate::judges::request::{prepared, read_pause};
 use crate::launch::JudgeLaunch;

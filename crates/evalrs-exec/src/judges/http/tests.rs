@@ -82,6 +82,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
         base_url: "http://localhost".to_owned(),
         caching: None,
         mark: None,
+        is_flex: false,
         api_key: None,
         headers: Vec::new(),
         patience: Patience::default(),

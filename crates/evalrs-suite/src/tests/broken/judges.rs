@@ -291,7 +291,7 @@ fn panels_are_checked() {
     7 |     panel: [gpt-4o, {modle: a}, {model: b, votes: 3}]
       |                                            ^^^^^
       |
-      = help: known fields: `provider`, `model`, `base_url`, `endpoint`, `api_key_env`, `headers`, `temperature`, `seed`, `max_tokens`, `top_p`, `extra_body`, `response_format`, `prompt_caching`, `batch`, `max_retries`, `timeout`, `deadline`, `max_requests_per_minute`, `max_tokens_per_minute`, `agent_file`, `judge_tool_name`, `keep_agents`, `command`, `version`, `inputs`, `env`, `sandbox`, `retries`
+      = help: known fields: `provider`, `model`, `base_url`, `endpoint`, `api_key_env`, `headers`, `temperature`, `seed`, `max_tokens`, `top_p`, `extra_body`, `response_format`, `prompt_caching`, `service_tier`, `batch`, `max_retries`, `timeout`, `deadline`, `max_requests_per_minute`, `max_tokens_per_minute`, `agent_file`, `judge_tool_name`, `keep_agents`, `command`, `version`, `inputs`, `env`, `sandbox`, `retries`
     "###);
     insta::assert_snapshot!(of_grader(&["temperature: 3", "response_format: text", "panel:", "  - {model: a}", "  - {model: b, provider: anthropic, top_p: 2}"]), @r###"
     error: `temperature` must be between 0 and 2, or null

@@ -10,9 +10,23 @@ use super::batch_api::{
     BatchAnswer, BatchApi, BatchInput, BatchLimits, BatchResult, BatchState, NewBatch, RemoteBatch,
     number, object, text,
 };
-use crate::judge::provider::status_of_word;
 
 pub(super) struct AnthropicBatches;
+
+/// The status that a request alone has with an error of this type.
+fn status(kind: &str) -> u16 {
+    match kind {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "overloaded_error" => 529,
+        _ => 500,
+    }
+}
 
 /// How requests can end.
 const ENDS: [&str; 4] = ["succeeded", "errored", "canceled", "expired"];
@@ -104,7 +118,7 @@ impl BatchApi for AnthropicBatches {
                     json!({"error": error})
                 };
                 let kind = text(&body, "/error/type").unwrap_or_default();
-                BatchAnswer::Reply { status: status_of_word(&kind).unwrap_or(500), body }
+                BatchAnswer::Reply { status: status(&kind), body }
             }
             other => BatchAnswer::Unfinished(format!("it is {}", other.unwrap_or("not answered"))),
         };
