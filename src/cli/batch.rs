@@ -19,7 +19,7 @@ pub enum BatchCommand {
     ///
     /// The state comes from the providers. With --offline evalrs shows what is noted.
     List(BatchListArgs),
-    /// Collect the answers of batches that have ended
+    /// Collect the answers of ended batches
     ///
     /// The answers go into the cache. evalrs calls no judge. It exits with 4 while judgments are out in a batch.
     Collect(BatchCollectArgs),

@@ -111,9 +111,18 @@ evalrs cache export suite.yaml
 evalrs cache export suite.yaml --prune",
     ),
     (
+        "batch",
+        "# Show what is out, then bring answers into the cache
+evalrs batch list
+# Collect on another machine
+evalrs batch collect suite.yaml",
+    ),
+    (
         "batch list",
         "# Show what is out, and how far it is
-evalrs batch list",
+evalrs batch list
+# Read it in a script, without a request
+evalrs batch list --offline --json",
     ),
     (
         "batch collect",
@@ -124,14 +133,17 @@ evalrs batch collect suite.yaml --provider openai",
     ),
     (
         "batch cancel",
-        "# End all batches of the workspace, then collect what is done
+        "# End all batches of the workspace
 evalrs batch cancel --all
-evalrs batch collect suite.yaml",
+# End one of them
+evalrs batch cancel batch_68f2",
     ),
     (
         "batch forget",
         "# Call the judgments of a batch again
-evalrs batch forget batch_68f2",
+evalrs batch forget batch_68f2
+# Call those of all batches again
+evalrs batch forget --all",
     ),
     (
         "cache stats",

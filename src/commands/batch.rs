@@ -10,7 +10,7 @@ use evalrs_base::text::table::{lines, name, number, words};
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::progress::Quiet;
 use evalrs_engine::resolve::settings::{BatchSettings, Settings};
-use evalrs_eval::judge::provider::batches::{BatchState, RemoteBatch};
+use evalrs_eval::judge::provider::batches::{self, BatchState, RemoteBatch};
 use evalrs_graph::inputs::Overrides;
 use evalrs_store::{BatchLedger, OpenBatch, OpenBatches};
 use evalrs_use_cases::args::StoreArgs;
@@ -102,7 +102,7 @@ impl KnownBatches {
 
 /// What a batch is called: as at its provider, else by its digest.
 fn name_of(batch: &OpenBatch) -> &str {
-    batch.id.as_deref().unwrap_or(&batch.digest[..batch.digest.len().min(12)])
+    batch.id.as_deref().unwrap_or(batch.digest.get(..12).unwrap_or(&batch.digest))
 }
 
 fn list(args: &BatchListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -177,6 +177,11 @@ fn described(batch: &OpenBatch, state: &str) -> Value {
 
 fn collect(args: &BatchCollectArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
+    let provider = args.provider.as_deref();
+    if let Some(unknown) = provider.filter(|provider| batches::find(provider).is_none()) {
+        let message = format!("`{}` is not a provider with batches", sanitize(unknown));
+        return Err(Error::plain(message, "write openai, anthropic or google"));
+    }
     for suite in &args.suites {
         let (surroundings, mut session) =
             loaded_session(suite, &args.store, Overrides::default(), console)?;
@@ -199,6 +204,10 @@ fn collect(args: &BatchCollectArgs, console: &mut Console<'_>) -> Result<ExitSta
         let collected = count(settled.asked.len(), "judgment");
         let out = settled.out;
         writeln!(console.out, "{}: {collected} collected, {out} out", sanitize(suite))?;
+        let own = open_batches(&surroundings, &session, console.system);
+        let open = own.ledger.read(&OpenBatches::default(), console.system).unwrap_or_default();
+        // Judgments that are not wanted now are out all the same.
+        let out = out + open.batches.iter().filter(|batch| batch.suite == own.suite).count();
         status = status.and(match (settled.interrupted, out) {
             (true, _) => ExitStatus::Interrupted,
             (false, 0) => ExitStatus::Success,

@@ -48,6 +48,8 @@ pub(crate) struct Faults {
     pub empty_names: bool,
     /// Batches are refused with this status.
     pub refused: Option<u16>,
+    /// Whether a page of the web comes instead of results.
+    pub is_page: bool,
     /// The results break off after so many lines.
     pub broken: Option<usize>,
     /// Schemas and this setting are refused.
@@ -73,6 +75,8 @@ pub(crate) struct State {
     /// How often each request was answered, and so paid, live and in batches, by its body.
     pub live: BTreeMap<String, usize>,
     pub batched: BTreeMap<String, usize>,
+    /// The name of the model that answers.
+    pub model: Option<&'static str>,
     /// The ids of the requests in batches.
     pub ids: Vec<String>,
 }
@@ -271,8 +275,11 @@ fn described(name: &str, batch: &MadeBatch, state: &State) -> Value {
                 (true, true) => "BATCH_STATE_SUCCEEDED",
                 (true, false) => "BATCH_STATE_EXPIRED",
             };
-            let output =
-                if has_ended { json!({"responsesFile": format!("files/{id}")}) } else { json!({}) };
+            let output = if has_ended {
+                json!({"responsesFile": format!("files/{}", id.trim_start_matches("batches/"))})
+            } else {
+                json!({})
+            };
             let name = format!("evalrs-{digest}");
             json!({"name": id, "metadata": {"state": state, "displayName": name}, "response": output})
         }
@@ -307,6 +314,9 @@ fn look(name: &str, state: &mut State, path: &str) -> Answer {
 fn results(name: &str, state: &mut State, path: &str) -> Answer {
     if state.faults.silent == Some(Step::Results) {
         return Answer::Silence;
+    }
+    if state.faults.is_page {
+        return Answer::Http(200, Vec::new(), "<html>sign in</html>".to_owned());
     }
     let of_errors = path.contains("/e-");
     let is_it = |batch: &&MadeBatch| {
@@ -355,7 +365,7 @@ fn result(
         json!({"message": refused.unwrap_or_else(|| "no".to_owned()), "type": "overloaded_error"});
     let said =
         if every(state.faults.invalid, at) { "no verdict".to_owned() } else { verdict(body) };
-    let reply = reply(name, &said);
+    let reply = reply(name, state.model.unwrap_or("m-1"), &said);
     match name {
         "openai" if !is_answered => json!({"custom_id": id, "error": {"message": "too late"}}),
         "openai" => {
@@ -396,20 +406,20 @@ fn refusal(state: &State, body: &Value) -> Option<String> {
         .then(|| format!("Unsupported parameter: '{setting}' is not supported with this model."))
 }
 
-fn reply(name: &str, text: &str) -> Value {
+fn reply(name: &str, model: &str, text: &str) -> Value {
     match name {
         "anthropic" => json!({
-            "type": "message", "model": "m-1", "stop_reason": "end_turn",
+            "type": "message", "model": model, "stop_reason": "end_turn",
             "content": [{"type": "text", "text": text}],
             "usage": {"input_tokens": 10, "output_tokens": 2},
         }),
         "google" => json!({
-            "modelVersion": "m-1",
+            "modelVersion": model,
             "candidates": [{"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}],
             "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2},
         }),
         _ => json!({
-            "model": "m-1",
+            "model": model,
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 10, "completion_tokens": 2},
         }),
@@ -422,5 +432,5 @@ fn single(name: &str, state: &mut State, asked: &Asked) -> Answer {
         return Answer::error(400, &why);
     }
     *state.live.entry(asked.body.to_string()).or_default() += 1;
-    ok(&reply(name, &verdict(&asked.body)))
+    ok(&reply(name, state.model.unwrap_or("m-1"), &verdict(&asked.body)))
 }

@@ -418,6 +418,71 @@ fn a_model_that_never_gives_a_verdict_is_not_paid_for_ever() {
 }
 
 #[test]
+fn judgments_that_were_repeated_in_a_batch_replace_those_before() {
+    let provider = BatchProvider::new("openai");
+    let space = space("openai");
+    assert_eq!(run(&space, &provider, &[]).code(), 0);
+    provider.state().model = Some("m-2");
+    assert_eq!(run(&space, &provider, &["--refresh", "--batch"]).code(), 4);
+    // The next run brings in what is new, whatever is stored.
+    assert_eq!(run(&space, &provider, &[]).code(), 0);
+    assert!(!has_ledger(&space));
+    let is_new = |space: &Space| space.record("results.jsonl").matches("m-2").count();
+    assert_eq!(is_new(&space), SAMPLES);
+    assert_eq!(run(&space, &provider, &["--frozen"]).code(), 0);
+    assert_eq!(is_new(&space), SAMPLES);
+    assert_eq!(facts(&space)["actions"]["good"]["asked"], 0);
+}
+
+#[test]
+fn results_that_cannot_be_read_leave_a_batch_open() {
+    let provider = BatchProvider::new("anthropic");
+    let space = space("anthropic");
+    assert_eq!(run(&space, &provider, &["--batch"]).code(), 4);
+    provider.set(Faults { is_page: true, ..Faults::default() });
+    let ended = run(&space, &provider, &["--batch"]);
+    assert_eq!(ended.code(), 4, "{}", ended.shown());
+    assert!(ended.stderr().contains("only 0 of 30 results can be read"), "{}", ended.stderr());
+    provider.set(Faults::default());
+    assert_eq!(run(&space, &provider, &["--batch"]).code(), 0);
+    assert_eq!(provider.paid(), [1, SAMPLES - 1, 0]);
+}
+
+#[test]
+fn a_live_run_does_not_call_what_another_sends_meanwhile() {
+    let provider = BatchProvider::new("openai");
+    let space = space("openai");
+    provider.judge.hold();
+    let mut slow = command(&space, &provider, &["--max-concurrent", "1"]);
+    slow.arg("--quiet");
+    let live = Running::new(slow);
+    provider.judge.wait_asked(1);
+    let batch = Running::new(command(&space, &provider, &["--batch=always"]));
+    // All that the first run has not sent is in a batch.
+    provider.judge.release("");
+    let batch = batch.finish();
+    assert!([0, 4].contains(&batch.code()), "{}", batch.shown());
+    let live = live.finish();
+    assert!([0, 4].contains(&live.code()), "{}", live.shown());
+    assert_eq!(run(&space, &provider, &["--batch", "--wait"]).code(), 0);
+    let [alone, batched, twice] = provider.paid();
+    assert_eq!((alone + batched, twice), (SAMPLES, 0));
+}
+
+#[test]
+fn a_suite_that_was_renamed_collects_its_batches() {
+    let provider = BatchProvider::new("google");
+    let space = space("google");
+    assert_eq!(run(&space, &provider, &["--batch"]).code(), 4);
+    let suite = space.read("suite.yaml");
+    space.write("other.yaml", suite);
+    space.write("suite.yaml", "name: gone");
+    let ended = command_of(&space, &provider, &["run", "other.yaml"]);
+    assert_eq!(ended.code(), 0, "{}", ended.shown());
+    assert_eq!(provider.paid(), [1, SAMPLES - 1, 0]);
+}
+
+#[test]
 fn a_session_collects_what_ends_and_shows_it() {
     let provider = BatchProvider::new("openai");
     let space = space("openai");

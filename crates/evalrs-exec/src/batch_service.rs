@@ -12,7 +12,7 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{JudgeExchange, Outcome};
 
 /// How the batches of a provider are reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchAccess {
     /// The provider.
     pub provider: String,

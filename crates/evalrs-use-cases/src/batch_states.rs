@@ -2,7 +2,7 @@
 
 use super::open::{ExecutorSettings, executor};
 use crate::error::Error;
-use evalrs_engine::resolve::batches::access::access_to;
+use evalrs_engine::resolve::batches::access::look;
 use evalrs_engine::session::Session;
 use evalrs_eval::judge::provider::batches::RemoteBatch;
 use evalrs_store::OpenBatch;
@@ -30,10 +30,11 @@ pub fn batch_states(
             return Err("its name is not known yet; a run looks for it".to_owned());
         };
         let service = executor.batches().ok_or("this evalrs was built without judges")?;
-        let access = access_to(session, batch)?;
-        if request == BatchRequest::Cancel {
-            service.cancel(&access, id).await.map_err(|error| error.to_string())?;
+        let (access, remote) = look(session, service, batch).await?;
+        if request == BatchRequest::Look {
+            return Ok(remote);
         }
+        service.cancel(&access, id).await.map_err(|error| error.to_string())?;
         service.look(&access, id).await.map_err(|error| error.to_string())
     };
     Ok(runtime.block_on(async {

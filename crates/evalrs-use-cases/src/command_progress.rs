@@ -47,7 +47,9 @@ impl SpentLimits {
     pub fn add(&mut self, settled: &Settlement) {
         self.calls += settled.calls;
         let of_target = settled.conversations.and_then(|tally| tally.spent.cost);
-        self.cost += settled.spent().cost.unwrap_or(Cost::ZERO) + of_target.unwrap_or(Cost::ZERO);
+        self.cost += settled.reserved
+            + settled.spent().cost.unwrap_or(Cost::ZERO)
+            + of_target.unwrap_or(Cost::ZERO);
     }
 
     /// What is left of the limits.

@@ -12,13 +12,14 @@ use evalrs_base::file_path::{folder_of, join, non_empty};
 use evalrs_base::price::{Cost, Prices};
 use evalrs_engine::inspect::explain::Layers;
 use evalrs_engine::resolve::budget::SpendingLimits;
-use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::resolve::settings::{BatchSettings, Settings};
 use evalrs_eval::dataset::split::decode;
 use evalrs_model::outcome::StoredOutcome;
 use evalrs_model::spec::Suite;
 use evalrs_store::record::label_writer::labeller;
 use evalrs_store::{
-    CommittedStore, Entry, EntryCheck, LayeredStore, MemoryStore, OutcomeStore, SegmentStore,
+    BatchLedger, CommittedStore, Entry, EntryCheck, LayeredStore, MemoryStore, OutcomeStore,
+    SegmentStore,
 };
 use evalrs_suite::workspace::{Color, Workspace, read_workspace};
 use evalrs_system::{FileBytes, System};
@@ -107,6 +108,10 @@ impl SuiteContext {
                 max_cost: max_cost.and_then(Cost::from_dollars),
             },
             prices: self.prices(),
+            batches: BatchSettings {
+                ledger: BatchLedger::of(&self.committed_dir),
+                ..BatchSettings::default()
+            },
             max_requests_per_minute: workspace.max_requests_per_minute,
             max_tokens_per_minute: workspace.max_tokens_per_minute,
             max_identical_failures: identical_failures

@@ -389,7 +389,8 @@ fn calibrated(
     doubts: &[String],
     err: &mut dyn Write,
 ) -> std::io::Result<ExitStatus> {
-    if !one.args.require_calibration || doubts.is_empty() || status == ExitStatus::Interrupted {
+    let is_open = matches!(status, ExitStatus::Interrupted | ExitStatus::InBatch);
+    if !one.args.require_calibration || doubts.is_empty() || is_open {
         return Ok(status);
     }
     say_uncalibrated(doubts, one.suite, err)?;

@@ -166,6 +166,7 @@ fn asked(actions: &ActionCounts) -> String {
         (actions.superseded, "superseded"),
         (actions.under_way, "in flight"),
         (actions.waiting, "not made"),
+        (actions.out, "out in a batch"),
     ] {
         if number > 0 {
             let _ = write!(line, ", {number} {what}");

@@ -28,6 +28,8 @@ use evalrs_use_cases::open::{loaded_session, overrides};
 
 /// The git attributes of committed files: lines are independent, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
+/// The same of the batches that are out.
+const OF_BATCHES: &str = "*.batches.jsonl text eol=lf merge=union";
 /// The same of the histories of runs, which lie beside judgments.
 const OF_HISTORIES: &str = "*.history.jsonl text eol=lf merge=union";
 /// The same of the labels that people gave in `watch` and on pages.
@@ -323,6 +325,7 @@ fn tell_git(
     if args.git {
         let lines = [
             (!is_told(&held)).then_some(ATTRIBUTES),
+            (!held.contains(".batches.jsonl")).then_some(OF_BATCHES),
             (!held.contains(".history.jsonl")).then_some(OF_HISTORIES),
             (!held.contains(".labels.jsonl")).then_some(OF_LABELS),
             (!held.contains(".holdout.jsonl")).then_some(OF_HOLDOUTS),

@@ -211,15 +211,21 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Reserves what an action will probably cost in a batch, half of what it costs alone. False if the budget does not allow it.
-    pub(crate) fn reserve(&mut self, launch: &Launch) -> bool {
+    /// Reserves what an action will probably cost in a batch, half of what it costs alone. None if the budget does not allow it.
+    pub(crate) fn reserve(&mut self, launch: &Launch) -> Option<Cost> {
         let expected = Cost::from_nanos(self.expected_cost(launch).nanos() / 2);
         let is_allowed = self.judges_left > 0 && self.budget.allows(expected, self.spending);
         if is_allowed {
             self.budget.sent(expected);
             self.judges_left -= 1;
         }
-        is_allowed
+        is_allowed.then_some(expected)
+    }
+
+    /// A batch was not sent after all.
+    pub(crate) fn unreserve(&mut self, waiting: &WaitingAction) {
+        self.budget.withdrawn(waiting.expected);
+        self.judges_left = self.judges_left.saturating_add(1);
     }
 
     /// Another process makes an action that was to start: its place is free, and nothing is spent.

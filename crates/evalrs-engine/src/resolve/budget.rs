@@ -72,6 +72,11 @@ impl Budget {
         Cost::from_nanos(mean.unwrap_or(0))
     }
 
+    /// What was reserved for actions that have not landed.
+    pub(crate) fn reserved(&self) -> Cost {
+        self.reserved
+    }
+
     pub(crate) fn calls(&self) -> u64 {
         self.calls
     }

@@ -175,7 +175,9 @@ impl<'a> Live<'a> {
             self.is_done = false;
             self.enqueue();
         }
-        self.resolver.arrived.len() > before
+        let has_arrived = self.resolver.arrived.len() > before;
+        self.is_done &= !has_arrived;
+        has_arrived
     }
 
     /// Plans the next slice, if it is known what programs load.

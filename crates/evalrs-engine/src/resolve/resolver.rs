@@ -295,11 +295,25 @@ impl<'a> Resolver<'a> {
             self.admission.withdraw(&launch, &waiting);
             return self.leave(waiting);
         }
+        // Who sends a batch claims its calls first, notes it, and releases them then.
+        if is_paid && self.is_out(waiting.key) {
+            self.admission.withdraw(&launch, &waiting);
+            self.world.store.release(&[waiting.key]);
+            self.outstanding.remove(waiting.cell.grader);
+            self.batches.out.push(waiting);
+            return;
+        }
         self.list.tally(&waiting).asked += 1;
         self.settled.asked.push(waiting.key);
         self.world.progress.event(&Event::Asked);
         let WaitingAction { key, generation, .. } = waiting;
         self.in_flight.launch(waiting, key, generation, launch);
+    }
+
+    /// Whether somebody has sent a call in a batch by now.
+    fn is_out(&mut self, key: ActionKey) -> bool {
+        self.batches.refresh(&self.settings.batches, self.world.system);
+        self.batches.open.have(key)
     }
 
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
@@ -435,7 +449,7 @@ impl<'a> Resolver<'a> {
         self.apply_to(outcomes, &waiting);
     }
 
-    pub(super) fn apply_to(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>, waiting: &[Chunk]) {
+    pub(crate) fn apply_to(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>, waiting: &[Chunk]) {
         self.touched.extend_from_slice(waiting);
         let change = Change { outcomes, waiting: waiting.to_vec(), ..Change::default() };
         change.apply(&mut self.session.db, self.session.root);

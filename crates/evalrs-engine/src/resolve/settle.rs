@@ -85,7 +85,7 @@ pub async fn settle<'a>(
         give_up_forbidden(&mut resolver);
         if resolver.may_ask() && resolver.can_keep() {
             execute(&mut resolver, stop.as_mut()).await;
-            while submit(&mut resolver, stop.as_mut()).await {
+            while !resolver.settled.interrupted && submit(&mut resolver, stop.as_mut()).await {
                 execute(&mut resolver, stop.as_mut()).await;
             }
         }
@@ -107,7 +107,9 @@ pub async fn settle<'a>(
 
 /// Brings in what has ended of the batches that are out, where something may be called.
 async fn collect_batches(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future<Output = ()>>) {
-    if !resolver.settings.ask.may_ask(ActionKind::Judgment) {
+    // A signal that has come is not waited for again.
+    let is_over = resolver.settled.interrupted;
+    if is_over || !resolver.settings.ask.may_ask(ActionKind::Judgment) {
         return;
     }
     let wanted = std::mem::take(&mut resolver.list.queue);
@@ -145,6 +147,10 @@ async fn wait_for_batches(
         let before = resolver.batches.out.len();
         resolver.list.queue = std::mem::take(&mut resolver.batches.out);
         collect_batches(resolver, stop.as_mut()).await;
+        if resolver.settled.interrupted {
+            resolver.batches.out = std::mem::take(&mut resolver.list.queue);
+            return false;
+        }
         let queue = std::mem::take(&mut resolver.list.queue);
         let is_out = |waiting: &WaitingAction| resolver.batches.open.have(waiting.key);
         let (out, again): (Vec<WaitingAction>, Vec<WaitingAction>) =
@@ -427,6 +433,7 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settlement {
         tallies: resolver.list.tallies,
         conversations,
         calls,
+        reserved: resolver.admission.budget.reserved(),
         warnings,
         sandbox: resolver.world.executor.loader().sandbox(),
         ..resolver.settled

@@ -1,5 +1,6 @@
 //! The result of settling a session, or why no judges, programs and targets could be called.
 
+use evalrs_base::price::Cost;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_store::StoreError;
@@ -19,6 +20,8 @@ pub struct Settlement {
     pub interrupted: bool,
     /// How many judgments are out in batches.
     pub out: usize,
+    /// What those are expected to cost that were sent in this run.
+    pub reserved: Cost,
     /// The budget was used up.
     pub out_of_budget: bool,
     /// Why endpoints were disabled, a sentence each.

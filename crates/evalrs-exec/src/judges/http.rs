@@ -129,8 +129,12 @@ impl HttpExecutor {
 
     /// Sends requests until there is a verdict. A reply that was cut is retried once with twice as many tokens.
     async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
+        let begin = self.endpoints.now();
         let outcome = self.ask_within(launch, Some(entered)).await;
-        let Some((most, wider)) = wider(launch, &outcome) else { return outcome };
+        let Some((most, mut wider)) = wider(launch, &outcome) else { return outcome };
+        // Both together are one judgment.
+        let taken = self.endpoints.now().saturating_sub(begin).as_secs_f64();
+        wider.patience.deadline = (wider.patience.deadline - taken).max(1.0);
         let used = outcome.usage();
         let second = Box::pin(self.ask_within(&wider, None)).await;
         // So many may be more than the model can give.

@@ -53,6 +53,8 @@ pub(crate) struct RunView {
     actions: ActionsView,
     /// US dollars spent in this run, where prices are known.
     cost: Option<f64>,
+    /// What its judges used.
+    spent: SpentView,
     /// The exit code.
     exit_code: Option<u64>,
 }
@@ -70,6 +72,21 @@ pub(crate) struct ActionsView {
     failed: u64,
     /// Not executed.
     pending: u64,
+}
+
+/// What judges used in a run.
+#[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
+pub(crate) struct SpentView {
+    /// Tokens sent.
+    input_tokens: u64,
+    /// Those of them that the provider read from its cache.
+    cache_read: u64,
+    /// Those that it wrote to its cache.
+    cache_write: u64,
+    /// Tokens received.
+    output_tokens: u64,
+    /// US dollars that it would have cost without caches, batches and cheaper tiers.
+    list_cost: Option<f64>,
 }
 
 /// A run on its own page.
@@ -175,6 +192,16 @@ impl RunView {
         let of_target =
             facts.target.as_ref().and_then(|target| target.get("spent")?.get("cost")?.as_f64());
         let of_judges = facts.spent.get("cost").and_then(Value::as_f64);
+        let list_costs = facts.actions.0.iter();
+        let list_costs = list_costs.filter_map(|(_, tally)| tally.get("list_cost")?.as_f64());
+        let used = |name: &str| facts.spent.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let spent = SpentView {
+            input_tokens: used("input"),
+            cache_read: used("cache_read"),
+            cache_write: used("cache_write"),
+            output_tokens: used("output"),
+            list_cost: list_costs.reduce(|one, other| one + other),
+        };
         let cost = of_judges.into_iter().chain(of_target).reduce(|one, other| one + other);
         Self {
             id: run.id.clone(),
@@ -198,6 +225,7 @@ impl RunView {
                 pending: sum("pending"),
             },
             cost,
+            spent,
             exit_code: facts.exit_code,
         }
     }

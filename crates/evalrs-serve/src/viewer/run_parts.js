@@ -11,6 +11,18 @@ const MAX_MODELS = 3
 /** The most groups of a declared metric that are listed. */
 const MAX_GROUPS = 30
 
+/** What caches, batches and cheaper tiers took off the price. */
+function belowList({ cost, spent }) {
+  const saved = (spent?.list_cost ?? 0) - (cost ?? 0)
+  return typeof cost === 'number' && saved > 1e-9 ? `, ${money(saved)} below list price` : ''
+}
+
+/** Tokens sent, those of them that a cache had or got, and tokens received. */
+function tokens({ input_tokens, cache_read, cache_write, output_tokens }) {
+  const cached = [cache_read > 0 && `${counted(cache_read)} read from a cache`, cache_write > 0 && `${counted(cache_write)} written to a cache`].filter(Boolean)
+  return `${counted(input_tokens)} in${cached.length > 0 ? ` (${cached.join(', ')})` : ''}, ${counted(output_tokens)} out`
+}
+
 /** When, how long, how much. */
 export function facts(run) {
   const { actions } = run
@@ -20,7 +32,7 @@ export function facts(run) {
     ['Results', counted(run.results)], ['Samples', counted(run.samples)],
     run.trials > 1 && ['Trials', counted(run.trials)], run.models?.length > 0 && ['Models', foreign(run.models.length > MAX_MODELS ? `${run.models.slice(0, MAX_MODELS).join(', ')} and ${run.models.length - MAX_MODELS} more` : run.models.join(', '), { title: run.models.join(', ') })],
     actions?.total > 0 && ['Judgments', `${counted(actions.asked)} made, ${counted(actions.cached)} cached${actions.failed ? `, ${counted(actions.failed)} failed` : ''}${actions.pending ? `, ${counted(actions.pending)} pending` : ''}`],
-    (actions?.total > 0 || typeof run.cost === 'number') && ['Cost', money(run.cost)], typeof run.exit_code === 'number' && ['Exit code', String(run.exit_code)]]
+    (actions?.total > 0 || typeof run.cost === 'number') && ['Cost', money(run.cost) + belowList(run)], run.spent?.input_tokens > 0 && ['Tokens', tokens(run.spent)], typeof run.exit_code === 'number' && ['Exit code', String(run.exit_code)]]
   return element('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value))))
 }
 

@@ -163,6 +163,15 @@ pub struct ActionCounts {
     pub waiting: u64,
     /// Sent before the save and not wanted any more: they finish and are kept.
     pub superseded: u64,
+    /// Out in a batch.
+    #[serde(skip_serializing_if = "is_none")]
+    pub out: u64,
+}
+
+/// Whether a count says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One grader's aggregates.

@@ -84,6 +84,7 @@ impl Control<'_> {
             failed: done.tally.failed,
             waiting: done.waiting,
             superseded: done.superseded,
+            out: done.out,
         };
         overview.spent = Spending {
             save: done.tally.spent,

@@ -125,12 +125,13 @@ fn actions(actions: &ActionCounts) -> [String; 3] {
     let failed = part(actions.failed, "failed");
     let waiting = part(actions.waiting, "waiting");
     let superseded = part(actions.superseded, "superseded");
+    let out = part(actions.out, "out in a batch");
     let join = |parts: &[&Option<String>]| {
         parts.iter().filter_map(|part| part.as_deref()).collect::<Vec<_>>().join(" · ")
     };
     [
-        join(&[&cached, &asked, &under_way, &waiting, &superseded, &failed]),
-        join(&[&cached, &asked, &failed]),
+        join(&[&cached, &asked, &under_way, &waiting, &superseded, &out, &failed]),
+        join(&[&cached, &asked, &out, &failed]),
         join(&[&asked, &failed]),
     ]
 }
@@ -147,9 +148,12 @@ fn spent(spent: &Spending) -> [String; 3] {
     };
     let save = format!("{} this save · {of_budget}", used(spent.save));
     let saved = used(spent.saved);
+    let read = spent.session.cache_read;
+    let read = (read > 0).then(|| format!(" · {} tokens read from caches", grouped(read)));
+    let save_and_read = format!("{save}{}", read.unwrap_or_default());
     let long = match spent.saved.cost {
-        Some(cost) if cost.nanos() > 0 => format!("{save} · {saved} saved by the cache"),
-        _ => save.clone(),
+        Some(cost) if cost.nanos() > 0 => format!("{save_and_read} · {saved} saved by the cache"),
+        _ => save_and_read,
     };
     [long, save, of_budget]
 }

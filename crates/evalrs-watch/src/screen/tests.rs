@@ -105,6 +105,7 @@ fn asking() -> WatchFixture {
         failed: 1,
         waiting: 19,
         superseded: 2,
+        out: 0,
     };
     board.overview.waiting = vec!["openai: 20 requests a minute, goes on in 12 s".to_owned()];
     board

@@ -3,17 +3,21 @@
 //! Results come in any order, and some may be missing or there twice. What nobody wants now is kept all the same: it was paid
 //! for, and an edit may be taken back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::access::{access_to, accesses_of};
+use super::access::{accesses_of, look};
 use super::find::find_lost;
+use super::repeated::RepeatedActions;
+
+use jiff::Timestamp;
+
 use crate::progress::Event;
 use crate::resolve::launch::launch;
 use crate::resolve::persist::{LandedAction, persist};
 use crate::resolve::resolver::Resolver;
 use crate::resolve::waiting::WaitingAction;
-use evalrs_base::text::count;
+use evalrs_base::text::{count, sanitize};
 use evalrs_eval::judge::provider::batches::{BatchAnswer, BatchResult, BatchState};
 use evalrs_eval::judge::without_secrets;
 use evalrs_exec::{BatchService, EndpointId, JudgeEndpointId, Launch};
@@ -39,53 +43,84 @@ pub(crate) struct CollectedBatch {
     others: Vec<(ActionKey, BatchResult)>,
     pub(crate) outcomes: Vec<(WaitingAction, Arc<Outcome>)>,
     seen: KeySet,
+    /// The ids of all results, whosever they are.
+    ids: BTreeSet<String>,
     /// Why requests are to be sent again, and how many.
     again: BTreeMap<String, usize>,
 }
 
-/// Collects the batches of this suite that have ended, for those who wait. Those that nothing came for are given back.
+/// Collects the batches of this suite that have ended, and others that have what is wanted. What nothing came for is given
+/// back.
 pub(crate) async fn collect(
     resolver: &mut Resolver<'_>,
     wanted: Vec<WaitingAction>,
 ) -> Vec<WaitingAction> {
     resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
+    let mut by_key: KeyMap<WaitingAction> =
+        wanted.iter().map(|waiting| (waiting.key, *waiting)).collect();
     let executor = resolver.world.executor;
     let is_searched = resolver.settings.batches.search.is_some();
-    let service = executor.batches().filter(|_| is_searched || has_own(resolver));
-    let Some(service) = service else { return wanted };
-    find_lost(resolver, service).await;
+    let has_own = !own(resolver, &by_key).is_empty();
+    let Some(service) = executor.batches().filter(|_| is_searched || has_own) else {
+        return wanted;
+    };
+    for told in find_lost(resolver, service).await {
+        warn(resolver, &told);
+    }
     resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
-    let warnings = std::mem::take(&mut resolver.batches.open.warnings);
-    resolver.settled.warnings.extend(warnings);
-    let by_key: KeyMap<WaitingAction> =
-        wanted.iter().map(|waiting| (waiting.key, *waiting)).collect();
-    let mut found = KeySet::default();
-    let suite = resolver.settings.batches.suite.clone();
-    let own = resolver.batches.open.batches.iter().filter(|batch| batch.suite == suite);
-    let mut open: Vec<OpenBatch> = own.cloned().collect();
+    for warning in std::mem::take(&mut resolver.batches.open.warnings) {
+        warn(resolver, &warning);
+    }
+    let mut open = own(resolver, &by_key);
     if let Some(provider) = resolver.settings.batches.search.clone() {
         open.extend(unnoted(resolver, service, &provider, &by_key).await);
     }
-    for batch in &open {
-        let Some(id) = &batch.id else { continue };
-        match collect_one(resolver, service, batch, id, &by_key).await {
-            Ok(None) => {}
-            Ok(Some(collected)) => {
-                tell(resolver, batch, &collected);
-                let outcomes = collected.outcomes.into_iter();
-                let outcomes: Vec<(ActionKey, Arc<Outcome>)> =
-                    outcomes.map(|(waiting, outcome)| (waiting.key, outcome)).collect();
-                found.extend(outcomes.iter().map(|(key, _)| *key));
-                resolver.apply(outcomes);
-            }
-            Err(why) => {
-                let message = format!("batch {id} is not collected: {why}");
-                resolver.settled.warnings.push(message);
-            }
+    let repeated = RepeatedActions::of(resolver, &open, &by_key);
+    by_key.extend(repeated.actions.iter().map(|(key, waiting)| (*key, *waiting)));
+    for batch in open.iter().filter(|batch| batch.id.is_some()) {
+        let mut collected = CollectedBatch::default();
+        let ended = EndedBatch { service, batch };
+        let ends = collect_one(resolver, ended, &by_key, &mut collected).await;
+        if let Err(why) = &ends {
+            let id = batch.id.as_deref().unwrap_or_default();
+            warn(resolver, &format!("batch {id} is not collected: {why}"));
         }
+        if ends == Ok(true) {
+            tell(resolver, batch, &collected);
+        }
+        // What was read before it broke off is durable, and counted.
+        let outcomes = collected.outcomes.into_iter();
+        let mut outcomes: Vec<(ActionKey, Arc<Outcome>)> =
+            outcomes.map(|(waiting, outcome)| (waiting.key, outcome)).collect();
+        for (key, _) in &outcomes {
+            by_key.remove(key);
+        }
+        let again = outcomes.extract_if(.., |(key, _)| repeated.actions.contains_key(key));
+        let again: Vec<(ActionKey, Arc<Outcome>)> = again.collect();
+        let chunks = repeated.chunks_of(again.iter().map(|(key, _)| *key));
+        resolver.apply_to(again, &chunks);
+        resolver.apply(outcomes);
     }
     resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
-    wanted.into_iter().filter(|waiting| !found.contains(&waiting.key)).collect()
+    wanted.into_iter().filter(|waiting| by_key.contains_key(&waiting.key)).collect()
+}
+
+/// The open batches of this suite, and those of others that have something that is wanted.
+pub(crate) fn own(resolver: &Resolver<'_>, wanted: &KeyMap<WaitingAction>) -> Vec<OpenBatch> {
+    let suite = &resolver.settings.batches.suite;
+    let open =
+        resolver.batches.open.batches.iter().filter(|batch| {
+            batch.suite == *suite || wanted.keys().any(|key| batch.keys.have(*key))
+        });
+    open.cloned().collect()
+}
+
+/// Adds a warning, each once: what is looked at again says the same.
+pub(crate) fn warn(resolver: &mut Resolver<'_>, message: &str) {
+    let message = sanitize(message);
+    if !resolver.settled.warnings.contains(&message) {
+        resolver.settled.warnings.push(message);
+    }
 }
 
 /// The batches at a provider that have ended and that nobody has noted, as if they had all that is wanted.
@@ -103,7 +138,7 @@ async fn unnoted(
         let listed = match service.list(&access, &|_| false).await {
             Ok(listed) => listed,
             Err(error) => {
-                resolver.settled.warnings.push(format!("cannot list batches: {error}"));
+                warn(resolver, &format!("cannot list batches: {error}"));
                 continue;
             }
         };
@@ -130,33 +165,24 @@ async fn unnoted(
     found
 }
 
-/// Whether there are open batches of this suite.
-fn has_own(resolver: &Resolver<'_>) -> bool {
-    let suite = &resolver.settings.batches.suite;
-    resolver.batches.open.batches.iter().any(|batch| batch.suite == *suite)
-}
-
-/// Collects one batch, if it has ended.
+/// Collects one batch. False if it has not ended.
 async fn collect_one(
     resolver: &mut Resolver<'_>,
-    service: &dyn BatchService,
-    batch: &OpenBatch,
-    id: &str,
+    ended: EndedBatch<'_>,
     wanted: &KeyMap<WaitingAction>,
-) -> Result<Option<CollectedBatch>, String> {
-    let access = access_to(resolver.session, batch)?;
-    let remote = service.look(&access, id).await.map_err(|error| error.to_string())?;
-    let BatchState::Ended { results, trouble } = remote.state else { return Ok(None) };
-    let mut collected = CollectedBatch::default();
-    let ended = EndedBatch { service, batch };
+    collected: &mut CollectedBatch,
+) -> Result<bool, String> {
+    let EndedBatch { service, batch } = ended;
+    let (access, remote) = look(resolver.session, service, batch).await?;
+    let BatchState::Ended { results, trouble } = remote.state else { return Ok(false) };
     for path in results {
         let mut lines = service.results(&access, &path).await.map_err(|error| error.to_string())?;
         while let Some(result) = lines.next().await.map_err(|error| error.to_string())? {
             collected.take(resolver, ended, wanted, result)?;
         }
     }
-    collected.close(resolver, ended, trouble)?;
-    Ok(Some(collected))
+    collected.close(resolver, ended, remote.ended, trouble)?;
+    Ok(true)
 }
 
 impl CollectedBatch {
@@ -168,6 +194,7 @@ impl CollectedBatch {
         wanted: &KeyMap<WaitingAction>,
         result: BatchResult,
     ) -> Result<(), String> {
+        self.ids.insert(result.id.clone());
         let key = ActionKey::parse(&result.id).filter(|key| ended.batch.keys.have(*key));
         let Some(key) = key.filter(|key| self.seen.insert(*key)) else { return Ok(()) };
         match wanted.get(&key) {
@@ -187,14 +214,20 @@ impl CollectedBatch {
         Ok(())
     }
 
-    /// Makes the rest durable, and takes the batch off.
+    /// Makes the rest durable, and takes the batch off; its provider says how many requests it has `answered`.
     pub(crate) fn close(
         &mut self,
         resolver: &mut Resolver<'_>,
         ended: EndedBatch<'_>,
+        answered: u64,
         trouble: Option<String>,
     ) -> Result<(), String> {
         write(resolver, ended, self)?;
+        // Where fewer can be read than there are, what is missing may be there the next time.
+        let read = self.ids.len() as u64;
+        if read < answered {
+            return Err(format!("only {read} of {answered} results can be read"));
+        }
         let batch = ended.batch;
         // Nobody has noted how many a batch has that was found at its provider.
         if batch.file.is_empty() {
@@ -252,9 +285,9 @@ fn write(
     let at = resolver.world.system.now().to_string();
     let others = std::mem::take(&mut collected.others);
     let keys: Vec<ActionKey> = others.iter().map(|(key, _)| *key).collect();
-    let unknown = others.into_iter().zip(store.lines_of(&keys)).filter(|(_, held)| held.is_none());
-    let also =
-        unknown.filter_map(|((key, result), _)| alone(resolver, ended, key, result.answer, &at));
+    let also = others.into_iter().zip(store.get_many(&keys)).filter_map(|((key, result), held)| {
+        alone(resolver, ended, AloneResult { key, answer: result.answer, held }, &at)
+    });
     let also: Vec<Entry> = also.collect();
     let (waiting, mut landed): (Vec<WaitingAction>, Vec<LandedAction>) =
         std::mem::take(&mut collected.wanted).into_iter().unzip();
@@ -266,19 +299,38 @@ fn write(
     Ok(())
 }
 
-/// The entry of a reply that nobody waits for. Its ingredients are those of a prompt that is not there any more.
+/// A result that nobody waits for, and what the store has.
+struct AloneResult {
+    key: ActionKey,
+    answer: BatchAnswer,
+    held: Option<Entry>,
+}
+
+/// The entry of a reply that nobody waits for; none if the store has one that is as new. Without an earlier one its
+/// ingredients are not known: those of a prompt that is not there any more.
 fn alone(
     resolver: &Resolver<'_>,
     EndedBatch { service, batch }: EndedBatch<'_>,
-    key: ActionKey,
-    answer: BatchAnswer,
+    AloneResult { key, answer, held }: AloneResult,
     at: &str,
 ) -> Option<Entry> {
+    let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
+    let stored: Option<StoredOutcome> = held.and_then(|held| serde_json::from_str(&held.body).ok());
+    // It was repeated, if it was there before the batch was.
+    let time = |at: &str| at.parse::<Timestamp>().ok();
+    let is_newer = |stored: &StoredOutcome| {
+        matches!(stored.outcome, Outcome::Reply(_)) && time(&stored.at) >= time(&batch.at)
+    };
+    if stored.as_ref().is_some_and(is_newer) {
+        return None;
+    }
     let outcome = service.outcome_alone(&batch.provider, batch.exchange.as_deref(), answer)?;
     let outcome = outcome.priced(&resolver.settings.prices, Some(&batch.model));
-    let stored = StoredOutcome::new(Vec::new(), outcome, at.to_owned());
-    let body = StoredOutcome { key_version: 0, ..stored }.to_body();
-    Some(Entry { key, generation: 0, body })
+    let (ingredients, key_version) =
+        stored.map_or_else(Default::default, |stored| (stored.ingredients, stored.key_version));
+    let stored = StoredOutcome::new(ingredients, outcome, at.to_owned());
+    let body = StoredOutcome { key_version, ..stored }.to_body();
+    Some(Entry { key, generation, body })
 }
 
 fn count_one(resolver: &mut Resolver<'_>, waiting: &WaitingAction, landed: &LandedAction) {
@@ -306,7 +358,6 @@ pub(crate) fn tell(resolver: &mut Resolver<'_>, batch: &OpenBatch, collected: &C
     resolver.world.progress.event(&Event::Line(line));
     for (why, requests) in &collected.again {
         let requests = count(*requests, "request");
-        let message = format!("batch {id}: {requests} to be sent again: {why}");
-        resolver.settled.warnings.push(message);
+        warn(resolver, &format!("batch {id}: {requests} to be sent again: {why}"));
     }
 }

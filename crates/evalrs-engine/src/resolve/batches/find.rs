@@ -2,9 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::access::access_to;
+use super::access::accesses_to;
 use crate::resolve::resolver::Resolver;
 use crate::session::Session;
+use evalrs_base::text::count;
 use evalrs_eval::judge::provider::batches::{BatchState, RemoteBatch};
 use evalrs_exec::{BatchAccess, BatchError, BatchService};
 use evalrs_store::{BatchCreation, OpenBatch};
@@ -21,11 +22,21 @@ enum LostBatch {
     Named(String),
 }
 
-/// Looks for the batches of this suite that have no name. Nobody may be making one.
-pub(crate) async fn find_lost(resolver: &mut Resolver<'_>, service: &dyn BatchService) {
+/// A batch that is looked for, and when it was made.
+#[derive(Clone, Copy)]
+struct SoughtBatch<'a> {
+    batch: &'a OpenBatch,
+    creation: &'a BatchCreation,
+    made: Timestamp,
+}
+
+/// Looks for the batches of this suite that have no name. Nobody may be making one. What there is to say of
+/// them.
+pub(crate) async fn find_lost(resolver: &Resolver<'_>, service: &dyn BatchService) -> Vec<String> {
+    let mut told_of = Vec::new();
     let settings = resolver.settings.batches.clone();
     // Whoever has the lock is making some now.
-    let Ok(Some(lock)) = settings.ledger.try_lock() else { return };
+    let Ok(Some(lock)) = settings.ledger.try_lock() else { return told_of };
     let system = resolver.world.system;
     let open = resolver.batches.open.batches.clone();
     let names: Vec<String> = open.iter().filter_map(|batch| batch.id.clone()).collect();
@@ -36,23 +47,21 @@ pub(crate) async fn find_lost(resolver: &mut Resolver<'_>, service: &dyn BatchSe
             Ok(LostBatch::Nothing) => settings.ledger.close_under(&lock, batch, system),
             Ok(LostBatch::Named(id)) => settings.ledger.name(batch, &id, system),
             Ok(LostBatch::Unknown) => {
-                let warning = format!(
-                    "a batch of {} judgments may have been made at {}: its name is not known yet",
-                    batch.requests, batch.at
-                );
-                resolver.settled.warnings.push(warning);
+                let judgments = count(batch.requests, "judgment");
+                let told = format!("a batch of {judgments} may have been made at {}", batch.at);
+                told_of.push(format!("{told}: its name is not known yet"));
                 Ok(())
             }
             Err(why) => {
-                let warning = format!("cannot look for a batch at {}: {why}", batch.base_url);
-                resolver.settled.warnings.push(warning);
+                told_of.push(format!("cannot look for a batch at {}: {why}", batch.base_url));
                 Ok(())
             }
         };
         if let Err(error) = noted {
-            resolver.settled.warnings.push(format!("cannot note a batch: {error}"));
+            told_of.push(format!("cannot note a batch: {error}"));
         }
     }
+    told_of
 }
 
 async fn fate(
@@ -63,36 +72,53 @@ async fn fate(
     now: Timestamp,
 ) -> Result<LostBatch, String> {
     let Some(creation) = &batch.creation else { return Ok(LostBatch::Nothing) };
-    let access = access_to(session, batch)?;
     let made: Timestamp = creation.at.parse().unwrap_or(now);
-    let since = made - GRACE;
+    let sought = SoughtBatch { batch, creation, made };
+    let mut is_unknown = now.duration_since(made) < GRACE;
+    for access in accesses_to(session, batch)? {
+        let fate = search(service, &access, sought, names).await;
+        match fate.map_err(|error| error.to_string())? {
+            LostBatch::Named(id) => return Ok(LostBatch::Named(id)),
+            LostBatch::Unknown => is_unknown = true,
+            LostBatch::Nothing => {}
+        }
+    }
+    Ok(if is_unknown { LostBatch::Unknown } else { LostBatch::Nothing })
+}
+
+/// Searches the list of one account.
+async fn search(
+    service: &dyn BatchService,
+    access: &BatchAccess,
+    sought: SoughtBatch<'_>,
+    names: &[String],
+) -> Result<LostBatch, BatchError> {
+    let SoughtBatch { batch, creation, made } = sought;
+    let since = made.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
     let is_enough =
         |page: &[RemoteBatch]| page.last().and_then(time).is_some_and(|time| time < since);
-    let listed = service.list(&access, &is_enough).await.map_err(|error| error.to_string())?;
+    let listed = service.list(access, &is_enough).await?;
     if let Some(found) = listed.iter().find(|found| is_it(found, batch, creation)) {
         return Ok(LostBatch::Named(found.id.clone()));
     }
     // Where a provider keeps no digest, only the results of a batch show whose it is.
     let unnamed = listed.iter().filter(|found| {
-        let is_as_large = found.requests == batch.requests as u64 + 1;
+        let is_as_large = found.requests == (batch.requests as u64).saturating_add(1);
         let is_new = time(found).is_none_or(|time| time >= since);
         found.digest.is_none() && is_as_large && is_new && !names.contains(&found.id)
     });
-    let unnamed: Vec<&RemoteBatch> = unnamed.filter(|_| batch.provider == "anthropic").collect();
     let mut is_one_running = false;
-    for candidate in unnamed {
+    for candidate in unnamed.filter(|_| batch.provider == "anthropic") {
         match &candidate.state {
             BatchState::Running => is_one_running = true,
             BatchState::Ended { results, .. } => {
-                let has_it = has_sentinel(service, &access, results, &batch.digest).await;
-                if has_it.map_err(|error| error.to_string())? {
+                if has_sentinel(service, access, results, &batch.digest).await? {
                     return Ok(LostBatch::Named(candidate.id.clone()));
                 }
             }
         }
     }
-    let is_early = now.duration_since(made) < GRACE;
-    Ok(if is_one_running || is_early { LostBatch::Unknown } else { LostBatch::Nothing })
+    Ok(if is_one_running { LostBatch::Unknown } else { LostBatch::Nothing })
 }
 
 fn is_it(found: &RemoteBatch, batch: &OpenBatch, creation: &BatchCreation) -> bool {

@@ -7,6 +7,7 @@
 pub mod access;
 pub(crate) mod collect;
 pub(crate) mod find;
+pub(crate) mod repeated;
 pub mod submit;
 
 use std::collections::BTreeSet;
@@ -22,7 +23,7 @@ use evalrs_store::OpenBatches;
 use evalrs_system::System;
 
 /// In how many batches a process sends an action before it calls it alone: the reply of a model may never be a verdict.
-const MOST_ATTEMPTS: u8 = 2;
+pub(crate) const MOST_ATTEMPTS: u8 = 2;
 
 /// The batches of a session.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ pub(crate) struct BatchWork {
     pub first: Vec<(QueueId, ActionKey)>,
     /// The queues with too few for a batch.
     pub live: BTreeSet<QueueId>,
-    /// How often each action was sent in a batch by this process.
+    /// How often each action was sent in a batch by this process; at the most where it is to be called alone.
     pub attempts: KeyMap<u8>,
     /// How long is waited for batches, once somebody waits.
     pub until: Option<Instant>,

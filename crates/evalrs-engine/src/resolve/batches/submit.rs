@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::MOST_ATTEMPTS;
 use super::access::of_judge;
 use crate::progress::Event;
 use crate::resolve::credentials::{access, judge_of};
@@ -14,11 +15,13 @@ use crate::resolve::queues::QueueId;
 use crate::resolve::resolver::Resolver;
 use crate::resolve::shared_calls::are_shared;
 use crate::resolve::waiting::WaitingAction;
+use evalrs_base::price::Cost;
 use evalrs_base::text::count;
 use evalrs_eval::judge::provider::batches::{self, BatchLimits, NewBatch, RemoteBatch};
 use evalrs_eval::judge::without_secrets;
 use evalrs_exec::{
-    BatchAccess, BatchError, BatchLine, BatchService, EndpointId, JudgeEndpointId, Launch, Room,
+    BatchAccess, BatchError, BatchLine, BatchService, EndpointId, JudgeEndpointId, Launch,
+    RequestHeader, Room,
 };
 use evalrs_graph::Db;
 use evalrs_model::key::ActionKey;
@@ -69,9 +72,9 @@ struct BatchMaker<'a> {
 
 /// How an action that was held is called.
 enum Way {
-    /// In this draft.
-    Batch(BatchLine),
-    /// Alone, or not at all: it was put where it belongs.
+    /// In this draft, at about this cost.
+    Batch(BatchLine, Cost),
+    /// Alone.
     Other,
     /// The budget does not allow it.
     Unpaid,
@@ -101,7 +104,9 @@ pub(crate) async fn submit(
     for of_queue in held.chunk_by(|left, right| left.0 == right.0) {
         let queue = of_queue[0].0;
         let waiting: Vec<WaitingAction> = of_queue.iter().map(|(_, waiting)| *waiting).collect();
-        if waiting.len() < settings.least.unwrap_or_default() {
+        if resolver.settled.interrupted {
+            resolver.list.queue.extend(waiting);
+        } else if waiting.len() < settings.least.unwrap_or_default() {
             resolver.batches.live.insert(queue);
             resolver.list.queue.extend(waiting);
             has_live = true;
@@ -112,7 +117,7 @@ pub(crate) async fn submit(
             has_live |= send(resolver, by, waiting, stop.as_mut()).await;
         }
     }
-    has_live
+    has_live && !resolver.settled.interrupted
 }
 
 /// Nothing is sent in batches: it is given up with the rest.
@@ -190,9 +195,12 @@ async fn send(
     let mut has_live = false;
     let mut rest = waiting.into_iter();
     for waiting in rest.by_ref() {
-        let line = match way(resolver, by.service, &waiting) {
-            Way::Batch(line) => line,
+        let (line, expected) = match way(resolver, by.service, &waiting) {
+            Way::Batch(line, expected) => (line, expected),
             Way::Other => {
+                // It may be stored by now, or in flight elsewhere: that is found out where it is called.
+                resolver.batches.attempts.insert(waiting.key, MOST_ATTEMPTS);
+                resolver.list.queue.push(waiting);
                 has_live = true;
                 continue;
             }
@@ -202,7 +210,8 @@ async fn send(
                 break;
             }
         };
-        if !draft.takes(&line) {
+        let headers = headers_of(resolver, &waiting);
+        if !draft.takes(&line) || headers != draft.access.headers && !draft.waiting.is_empty() {
             post(resolver, by, &mut draft, stop.as_mut()).await;
         }
         if resolver.settled.interrupted {
@@ -210,13 +219,20 @@ async fn send(
             resolver.list.queue.push(waiting);
             break;
         }
-        draft.add(waiting, line);
+        draft.access.headers = headers;
+        draft.add(WaitingAction { expected, ..waiting }, line);
     }
     resolver.list.queue.extend(rest);
     if !draft.waiting.is_empty() {
         post(resolver, by, &mut draft, stop).await;
     }
     has_live
+}
+
+fn headers_of(resolver: &Resolver<'_>, waiting: &WaitingAction) -> Vec<RequestHeader> {
+    let judge = judge_of(resolver.session, waiting);
+    let access = judge.and_then(|(judge, at)| access(resolver.session, judge, at));
+    access.map(|access| access.headers()).unwrap_or_default()
 }
 
 fn draft_for(resolver: &Resolver<'_>, waiting: &WaitingAction) -> Option<Draft> {
@@ -237,8 +253,6 @@ fn draft_for(resolver: &Resolver<'_>, waiting: &WaitingAction) -> Option<Draft> 
 fn way(resolver: &mut Resolver<'_>, service: &dyn BatchService, waiting: &WaitingAction) -> Way {
     let endpoint = EndpointId::Judge(JudgeEndpointId::default());
     let Ok(mut rendered) = launch(resolver.session, waiting, endpoint) else {
-        // It is reported where it is called.
-        resolver.list.queue.push(*waiting);
         return Way::Other;
     };
     let line = match &mut rendered {
@@ -250,22 +264,20 @@ fn way(resolver: &mut Resolver<'_>, service: &dyn BatchService, waiting: &Waitin
         }
         Launch::Program(_) | Launch::Target(_) => None,
     };
-    let Some(line) = line else {
-        resolver.list.queue.push(*waiting);
-        return Way::Other;
-    };
+    let Some(line) = line else { return Way::Other };
     if are_shared(&resolver.settings) {
         let claim = resolver.world.store.claim(waiting.key, waiting.generation);
         if claim != CallClaim::Own {
-            resolver.list.queue.push(*waiting);
             return Way::Other;
         }
     }
-    if !resolver.admission.reserve(&rendered) {
-        resolver.world.store.release(&[waiting.key]);
-        return Way::Unpaid;
+    match resolver.admission.reserve(&rendered) {
+        Some(expected) => Way::Batch(line, expected),
+        None => {
+            resolver.world.store.release(&[waiting.key]);
+            Way::Unpaid
+        }
     }
-    Way::Batch(line)
 }
 
 /// Makes a batch of a draft, which is empty then. What may have been sent counts as in flight.
@@ -301,6 +313,9 @@ async fn post(
         Some(Err(error)) if !error.may_be_done => {
             let closed = ledger.close_under(by.lock, &batch, resolver.world.system);
             resolver.settled.warnings.extend(closed.err().map(|error| error.to_string()));
+            for waiting in &waiting {
+                resolver.admission.unreserve(waiting);
+            }
             refuse(resolver, waiting, &error.message);
         }
         Some(Err(error)) => {

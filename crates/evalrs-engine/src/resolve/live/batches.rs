@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use crate::resolve::batches::access::access_to;
-use crate::resolve::batches::collect::{CollectedBatch, EndedBatch, tell};
+use crate::resolve::batches::access::{accesses_to, look_by};
+use crate::resolve::batches::collect::{CollectedBatch, EndedBatch, own, tell};
 use crate::resolve::in_flight::WrittenAction;
 use crate::resolve::resolver::Resolver;
 use crate::resolve::waiting::WaitingAction;
 use evalrs_eval::judge::provider::batches::{BatchResult, BatchState};
-use evalrs_exec::{BatchAccess, BatchError, BatchService};
+use evalrs_exec::{BatchAccess, BatchService};
 use evalrs_model::key::KeyMap;
 use evalrs_store::OpenBatch;
 
@@ -24,6 +24,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_mins(1);
 struct FetchedBatch {
     batch: OpenBatch,
     results: Vec<BatchResult>,
+    /// How many its provider says that it has answered.
+    answered: u64,
     trouble: Option<String>,
 }
 
@@ -54,9 +56,15 @@ impl<'a> LiveBatches<'a> {
     /// Begins to look at the batches that something waits for, if it is time; and brings in what was fetched.
     pub(super) fn go_on(&mut self, resolver: &mut Resolver<'a>) -> Vec<String> {
         let mut news = Vec::new();
-        for fetched in std::mem::take(&mut self.fetched) {
+        let fetched = std::mem::take(&mut self.fetched);
+        let has_fetched = !fetched.is_empty();
+        for fetched in fetched {
             let brought = fetched.and_then(|fetched| bring_in(resolver, fetched));
             news.extend(brought.err());
+        }
+        if has_fetched {
+            // What is out in none any more is called now.
+            resolver.list.queue.append(&mut resolver.batches.out);
         }
         let is_due = self.due.is_none_or(|due| Instant::now() >= due);
         if is_due && self.fetching.is_none() && !resolver.batches.out.is_empty() {
@@ -71,17 +79,15 @@ fn begin<'a>(
     resolver: &Resolver<'a>,
 ) -> Option<Pin<Box<dyn Future<Output = FetchedBatches> + 'a>>> {
     let service = resolver.world.executor.batches()?;
-    let suite = &resolver.settings.batches.suite;
-    let own = resolver.batches.open.batches.iter().filter(|batch| batch.suite == *suite);
-    let reached = own.filter_map(|batch| {
-        let id = batch.id.clone()?;
-        Some((access_to(resolver.session, batch).ok()?, batch.clone(), id))
-    });
-    let reached: Vec<(BatchAccess, OpenBatch, String)> = reached.collect();
+    let own = own(resolver, &wanted(resolver)).into_iter().filter(|batch| batch.id.is_some());
+    let reached =
+        own.filter_map(|batch| Some((accesses_to(resolver.session, &batch).ok()?, batch)));
+    let reached: Vec<(Vec<BatchAccess>, OpenBatch)> = reached.collect();
     Some(Box::pin(async move {
         let mut all = Vec::new();
-        for (access, batch, id) in reached {
-            match fetch(service, &access, batch, &id).await {
+        for (accesses, batch) in reached {
+            let id = batch.id.clone().unwrap_or_default();
+            match fetch(service, accesses, batch, &id).await {
                 Ok(None) => {}
                 Ok(Some(fetched)) => all.push(Ok(fetched)),
                 Err(error) => all.push(Err(format!("batch {id} is not collected: {error}"))),
@@ -94,34 +100,34 @@ fn begin<'a>(
 /// A batch with its results, if it has ended.
 async fn fetch(
     service: &dyn BatchService,
-    access: &BatchAccess,
+    accesses: Vec<BatchAccess>,
     batch: OpenBatch,
     id: &str,
-) -> Result<Option<FetchedBatch>, BatchError> {
-    let remote = service.look(access, id).await?;
+) -> Result<Option<FetchedBatch>, String> {
+    let (access, remote) = look_by(service, accesses, id).await?;
+    let answered = remote.ended;
     let BatchState::Ended { results: paths, trouble } = remote.state else { return Ok(None) };
     let mut results = Vec::new();
     for path in paths {
-        let mut lines = service.results(access, &path).await?;
-        while let Some(result) = lines.next().await? {
+        let mut lines = service.results(&access, &path).await.map_err(|error| error.to_string())?;
+        while let Some(result) = lines.next().await.map_err(|error| error.to_string())? {
             results.push(result);
         }
     }
-    Ok(Some(FetchedBatch { batch, results, trouble }))
+    Ok(Some(FetchedBatch { batch, results, answered, trouble }))
 }
 
-/// Makes the results of a batch durable, and has them arrive. What is to be sent again waits for its turn.
+/// Makes the results of a batch durable, and has them arrive.
 fn bring_in(resolver: &mut Resolver<'_>, fetched: FetchedBatch) -> Result<(), String> {
-    let FetchedBatch { batch, results, trouble } = fetched;
+    let FetchedBatch { batch, results, answered, trouble } = fetched;
     let Some(service) = resolver.world.executor.batches() else { return Ok(()) };
-    let wanted: KeyMap<WaitingAction> =
-        resolver.batches.out.iter().map(|waiting| (waiting.key, *waiting)).collect();
+    let wanted = wanted(resolver);
     let ended = EndedBatch { service, batch: &batch };
     let mut collected = CollectedBatch::default();
     for result in results {
         collected.take(resolver, ended, &wanted, result)?;
     }
-    collected.close(resolver, ended, trouble)?;
+    collected.close(resolver, ended, answered, trouble)?;
     tell(resolver, &batch, &collected);
     resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
     let mut found = KeyMap::default();
@@ -138,9 +144,13 @@ fn bring_in(resolver: &mut Resolver<'_>, fetched: FetchedBatch) -> Result<(), St
                 in_vain: None,
                 superseded: false,
             }),
-            // It is called now, unless it is out in another one.
-            None => resolver.list.queue.push(waiting),
+            None => resolver.batches.out.push(waiting),
         }
     }
     Ok(())
+}
+
+/// What waits for batches.
+fn wanted(resolver: &Resolver<'_>) -> KeyMap<WaitingAction> {
+    resolver.batches.out.iter().map(|waiting| (waiting.key, *waiting)).collect()
 }

@@ -28,6 +28,8 @@ pub struct ResolveProgress {
     pub waiting: u64,
     /// Being executed, though they are superseded.
     pub superseded: u64,
+    /// Out in a batch.
+    pub out: u64,
     /// Launched since the session began.
     pub calls: u64,
     /// What was used since the session began.

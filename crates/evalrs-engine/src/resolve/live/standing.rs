@@ -47,6 +47,7 @@ impl Live<'_> {
             under_way,
             waiting: resolver.admission.queues.len() as u64 + tally.pending,
             superseded,
+            out: resolver.batches.out.len() as u64,
             calls: resolver.admission.budget.calls(),
             used: resolver.used,
         }

@@ -1,5 +1,8 @@
 //! Batches of requests over HTTP: sends files, makes batches, follows them and reads their results line by line.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use bytes::Bytes;
 use memchr::memchr;
 use serde_json::Value;
@@ -8,7 +11,7 @@ use tokio::time::sleep;
 use super::ending::verdict_text;
 use super::{HttpExecutor, REPLY_LIMIT, understood};
 use crate::judges::errors;
-use crate::judges::request::{prepared, read_pause};
+use crate::judges::request::{encoding, prepared, read_pause};
 use crate::launch::JudgeLaunch;
 use crate::secret::{without, without_parameters};
 use crate::transport::client::Client;
@@ -25,7 +28,6 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{
     Failure, FailureKind, JudgeExchange, Outcome, Reply, ServiceTier, Usage,
 };
-use std::time::Duration;
 
 /// Attempts to do what may be repeated.
 const ATTEMPTS: u32 = 4;
@@ -33,12 +35,16 @@ const ATTEMPTS: u32 = 4;
 const PATIENCE: Duration = Duration::from_mins(1);
 /// The same of one with many requests or results.
 const LONG_PATIENCE: Duration = Duration::from_mins(15);
+/// Pages of a list that are read at most.
+const MOST_PAGES: usize = 500;
 /// The kind of files of requests.
 const LINES: &str = "application/jsonl";
 
 /// A request about batches.
 enum BatchCall<'a> {
     Get,
+    /// The same of something large.
+    Read,
     Post(Bytes, &'a str),
     /// Announces a file of so many bytes, which is sent to the address of the reply.
     Announce(usize, Bytes),
@@ -58,7 +64,8 @@ impl HttpExecutor {
         let client =
             self.clients.client(url).map_err(|failure| (refused(failure.message), false))?;
         let request = match call {
-            BatchCall::Get => client.http.get(url).timeout(LONG_PATIENCE),
+            BatchCall::Get => client.http.get(url).timeout(PATIENCE),
+            BatchCall::Read => client.http.get(url).timeout(LONG_PATIENCE),
             BatchCall::Post(body, kind) => {
                 let patience = if body.len() > REPLY_LIMIT { LONG_PATIENCE } else { PATIENCE };
                 let post = client.http.post(url).timeout(patience);
@@ -147,7 +154,7 @@ impl HttpExecutor {
         call: &BatchCall<'_>,
     ) -> Result<Value, BatchError> {
         let response = self.call_again(access, &access.url(path), call).await?;
-        value(response).await
+        value(response, access).await
     }
 
     /// Sends a file in two steps, and returns what is said of it.
@@ -170,7 +177,7 @@ impl HttpExecutor {
         };
         let whole = BatchCall::Whole(Bytes::copy_from_slice(lines));
         let response = self.call_again(access, &to, &whole).await?;
-        value(response).await
+        value(response, access).await
     }
 }
 
@@ -180,8 +187,13 @@ impl BatchAccess {
         let is_beside = path.starts_with("/upload/") || path.starts_with("/download/");
         let version = provider::info(&self.provider).map_or("", |info| info.version);
         let base = self.base_url.trim_end_matches('/');
+        let (base, own) = base.split_once('?').unwrap_or((base, ""));
         let base = base.strip_suffix(version).filter(|_| is_beside).unwrap_or(base);
-        url(base, path)
+        let (path, asked) = path.split_once('?').unwrap_or((path, ""));
+        let query = [asked, own].join("&");
+        let query = query.trim_matches('&');
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{mark}{query}", url(base, path))
     }
 
     fn without_secrets(&self, text: &str) -> String {
@@ -248,7 +260,7 @@ impl BatchService for HttpExecutor {
             let call = BatchCall::Post(body.into(), "application/json");
             let response = self.call(access, &url, &call).await.map_err(|(error, _)| error)?;
             let unclear = |error: BatchError| BatchError { may_be_done: true, ..error };
-            let body = value(response).await.map_err(unclear)?;
+            let body = value(response, access).await.map_err(unclear)?;
             api.read(&body).ok_or_else(|| unclear(refused("the provider named no batch")))
         })
     }
@@ -261,16 +273,18 @@ impl BatchService for HttpExecutor {
         Box::pin(async move {
             let api = access.api()?;
             let mut all = Vec::new();
+            let mut seen = BTreeSet::new();
             let mut after: Option<String> = None;
             loop {
                 let page = self.said(access, &api.list(after.as_deref()), &BatchCall::Get).await?;
                 let (listed, next) = api.listed(&page);
-                let is_last = next.is_none() || next == after || is_enough(&listed);
+                let is_enough = is_enough(&listed);
                 all.extend(listed);
-                if is_last {
+                // A page that was there before leads nowhere.
+                after = next.filter(|next| !is_enough && seen.insert(next.clone()));
+                if after.is_none() || seen.len() == MOST_PAGES {
                     return Ok(all);
                 }
-                after = next;
             }
         })
     }
@@ -298,8 +312,13 @@ impl BatchService for HttpExecutor {
     ) -> BatchFuture<'a, Box<dyn BatchResults + 'a>> {
         Box::pin(async move {
             let api = access.api()?;
-            let response = self.call_again(access, &access.url(path), &BatchCall::Get).await?;
-            let lines = ResultLines { api, response, bytes: Vec::new(), has_ended: false };
+            let response = self.call_again(access, &access.url(path), &BatchCall::Read).await?;
+            if let Some(encoding) = encoding(&response) {
+                let message =
+                    format!("the results are compressed ({encoding}), which was not requested");
+                return Err(refused(message));
+            }
+            let lines = ResultLines { api, access, response, bytes: Vec::new(), has_ended: false };
             Ok(Box::new(lines) as Box<dyn BatchResults>)
         })
     }
@@ -386,14 +405,15 @@ impl HttpExecutor {
 }
 
 /// A file of results that is read as it comes.
-struct ResultLines {
+struct ResultLines<'a> {
     api: &'static dyn BatchApi,
+    access: &'a BatchAccess,
     response: reqwest::Response,
     bytes: Vec<u8>,
     has_ended: bool,
 }
 
-impl BatchResults for ResultLines {
+impl BatchResults for ResultLines<'_> {
     fn next(&mut self) -> BatchFuture<'_, Option<BatchResult>> {
         Box::pin(async move {
             loop {
@@ -416,7 +436,8 @@ impl BatchResults for ResultLines {
                     None => std::mem::take(&mut self.bytes),
                 };
                 // What is no result says nothing of any request.
-                let read = json::read(&line).ok().and_then(|line| self.api.result(&line));
+                let line = self.access.without_secrets(&String::from_utf8_lossy(&line));
+                let read = json::read(line.as_bytes()).ok().and_then(|line| self.api.result(&line));
                 if read.is_some() || end.is_none() && line.is_empty() {
                     return Ok(read);
                 }
@@ -425,10 +446,12 @@ impl BatchResults for ResultLines {
     }
 }
 
-async fn value(response: reqwest::Response) -> Result<Value, BatchError> {
+async fn value(response: reqwest::Response, access: &BatchAccess) -> Result<Value, BatchError> {
     let body = read_body(response, REPLY_LIMIT).await;
     let body = body.map_err(|_| refused("the provider's answer broke off"))?;
-    json::read(&body).map_err(|error| refused(format!("the provider's answer is no JSON: {error}")))
+    let body = access.without_secrets(&String::from_utf8_lossy(&body));
+    json::read(body.as_bytes())
+        .map_err(|error| refused(format!("the provider's answer is no JSON: {error}")))
 }
 
 fn refused(message: impl Into<String>) -> BatchError {

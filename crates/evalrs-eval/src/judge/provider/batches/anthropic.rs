@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::api::Request;
 use super::batch_api::{
     BatchAnswer, BatchApi, BatchInput, BatchLimits, BatchResult, BatchState, NewBatch, RemoteBatch,
-    number, object, text,
+    number, object, segment, text,
 };
 
 pub(super) struct AnthropicBatches;
@@ -59,7 +59,7 @@ impl BatchApi for AnthropicBatches {
     }
 
     fn list(&self, after: Option<&str>) -> String {
-        let after = after.map(|after| format!("&after_id={after}")).unwrap_or_default();
+        let after = after.map(|after| format!("&after_id={}", segment(after))).unwrap_or_default();
         format!("/v1/messages/batches?limit=100{after}")
     }
 
@@ -71,21 +71,21 @@ impl BatchApi for AnthropicBatches {
     }
 
     fn place(&self, id: &str) -> String {
-        format!("/v1/messages/batches/{id}")
+        format!("/v1/messages/batches/{}", segment(id))
     }
 
     fn cancel(&self, id: &str) -> String {
-        format!("/v1/messages/batches/{id}/cancel")
+        format!("/v1/messages/batches/{}/cancel", segment(id))
     }
 
     fn read(&self, body: &Value) -> Option<RemoteBatch> {
         let id = text(body, "/id")?;
         let counted = |name: &str| number(body, &format!("/request_counts/{name}"));
-        let ended = ENDS.map(counted).iter().sum();
+        let ended = ENDS.map(counted).into_iter().fold(0, u64::saturating_add);
         let has_ended = text(body, "/processing_status").is_some_and(|status| status == "ended");
         let is_kept = body["archived_at"].is_null();
         let state = if has_ended {
-            let results = is_kept.then(|| format!("/v1/messages/batches/{id}/results"));
+            let results = is_kept.then(|| format!("/v1/messages/batches/{}/results", segment(&id)));
             let trouble = (!is_kept).then(|| "its results are not kept any more".to_owned());
             BatchState::Ended { results: results.into_iter().collect(), trouble }
         } else {
@@ -96,7 +96,7 @@ impl BatchApi for AnthropicBatches {
             digest: None,
             file: None,
             created: text(body, "/created_at").unwrap_or_default(),
-            requests: ended + counted("processing"),
+            requests: counted("processing").saturating_add(ended),
             ended,
             state,
         })

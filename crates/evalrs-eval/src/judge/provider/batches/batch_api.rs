@@ -132,6 +132,19 @@ pub trait BatchApi: Sync {
     fn result(&self, line: &Value) -> Option<BatchResult>;
 }
 
+/// A name that a server has given, as a part of a path: whatever is in it leads nowhere else.
+pub(super) fn segment(name: &str) -> String {
+    let mut safe = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => safe.push(char::from(byte)),
+            b'.' if name.bytes().any(|byte| byte != b'.') => safe.push('.'),
+            _ => safe.extend(format!("%{byte:02X}").chars()),
+        }
+    }
+    safe
+}
+
 /// An object as the map that a request has.
 pub(super) fn object(value: Value) -> Map<String, Value> {
     match value {

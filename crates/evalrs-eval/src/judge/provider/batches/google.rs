@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::api::Request;
 use super::batch_api::{
     BatchAnswer, BatchApi, BatchInput, BatchLimits, BatchResult, BatchState, NewBatch, RemoteBatch,
-    number, object, text,
+    number, object, segment, text,
 };
 
 pub(super) struct GoogleBatches;
@@ -40,7 +40,7 @@ impl BatchApi for GoogleBatches {
     }
 
     fn list(&self, after: Option<&str>) -> String {
-        let after = after.map(|after| format!("&pageToken={after}")).unwrap_or_default();
+        let after = after.map(|after| format!("&pageToken={}", segment(after))).unwrap_or_default();
         format!("/v1beta/batches?pageSize=100{after}")
     }
 
@@ -51,11 +51,11 @@ impl BatchApi for GoogleBatches {
     }
 
     fn place(&self, id: &str) -> String {
-        format!("/v1beta/{id}")
+        format!("/v1beta/{}", named(id))
     }
 
     fn cancel(&self, id: &str) -> String {
-        format!("/v1beta/{id}:cancel")
+        format!("/v1beta/{}:cancel", named(id))
     }
 
     fn read(&self, body: &Value) -> Option<RemoteBatch> {
@@ -66,7 +66,8 @@ impl BatchApi for GoogleBatches {
             "SUCCEEDED" => {
                 let places = [(body, "/response/responsesFile"), (batch, "/output/responsesFile")];
                 let file = places.iter().find_map(|(at, place)| text(at, place));
-                let path = file.map(|file| format!("/download/v1beta/{file}:download?alt=media"));
+                let path = file
+                    .map(|file| format!("/download/v1beta/{}:download?alt=media", named(&file)));
                 let trouble = path.is_none().then(|| "it has no file of results".to_owned());
                 BatchState::Ended { results: path.into_iter().collect(), trouble }
             }
@@ -84,7 +85,7 @@ impl BatchApi for GoogleBatches {
             file: text(batch, "/inputConfig/fileName"),
             created: text(batch, "/createTime").unwrap_or_default(),
             requests: counted("requestCount"),
-            ended: counted("successfulRequestCount") + counted("failedRequestCount"),
+            ended: counted("successfulRequestCount").saturating_add(counted("failedRequestCount")),
             state,
         })
     }
@@ -101,6 +102,12 @@ impl BatchApi for GoogleBatches {
         };
         Some(BatchResult { id, answer })
     }
+}
+
+/// The name of a thing as a path: its kind, and its own name.
+fn named(name: &str) -> String {
+    let (kind, own) = name.split_once('/').unwrap_or(("", name));
+    format!("{}/{}", segment(kind), segment(own))
 }
 
 /// The HTTP status of a code of gRPC; other codes are statuses already.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::api::Request;
 use super::batch_api::{
     BatchAnswer, BatchApi, BatchInput, BatchLimits, BatchResult, BatchState, NewBatch, RemoteBatch,
-    number, object, text,
+    number, object, segment, text,
 };
 
 pub(super) struct OpenAiBatches;
@@ -38,7 +38,7 @@ impl BatchApi for OpenAiBatches {
     }
 
     fn list(&self, after: Option<&str>) -> String {
-        let after = after.map(|after| format!("&after={after}")).unwrap_or_default();
+        let after = after.map(|after| format!("&after={}", segment(after))).unwrap_or_default();
         format!("/batches?limit=100{after}")
     }
 
@@ -50,11 +50,11 @@ impl BatchApi for OpenAiBatches {
     }
 
     fn place(&self, id: &str) -> String {
-        format!("/batches/{id}")
+        format!("/batches/{}", segment(id))
     }
 
     fn cancel(&self, id: &str) -> String {
-        format!("/batches/{id}/cancel")
+        format!("/batches/{}/cancel", segment(id))
     }
 
     fn read(&self, body: &Value) -> Option<RemoteBatch> {
@@ -65,7 +65,8 @@ impl BatchApi for OpenAiBatches {
         let files = ["/output_file_id", "/error_file_id"].into_iter();
         let results = files.filter_map(|file| text(body, file));
         let state = if has_ended {
-            let results = results.map(|file| format!("/files/{file}/content")).collect();
+            let results =
+                results.map(|file| format!("/files/{}/content", segment(&file))).collect();
             let said = text(body, "/errors/data/0/message");
             let trouble = (status != "completed").then(|| said.unwrap_or(status));
             BatchState::Ended { results, trouble }
@@ -78,7 +79,7 @@ impl BatchApi for OpenAiBatches {
             file: text(body, "/input_file_id"),
             created: number(body, "/created_at").to_string(),
             requests: counted("total"),
-            ended: counted("completed") + counted("failed"),
+            ended: counted("completed").saturating_add(counted("failed")),
             state,
         })
     }
