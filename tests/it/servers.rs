@@ -155,6 +155,22 @@ fn llmock_finds_no_fault_with_how_its_errors_are_taken() {
 
 /// A reply that does not come in time is asked for again; when it comes after all it changes nothing.
 #[test]
+fn llmock_takes_batches() {
+    let Some(llmock) = Llmock::start(&[]) else { return };
+    llmock.begin(&[]);
+    let grader = MOCKED.replace("max_retries", "batch: true, max_retries");
+    let space = space(30, &[&grader]);
+    // What it replies in batches is no verdict, so after two of them each judgment is called alone.
+    let ran = run(&space, &llmock.url(), None, &["--batch=always", "--wait"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let told = ran.stderr().matches("to be sent again: invalid reply").count();
+    assert_eq!(told, 2, "{}", ran.stderr());
+    assert!(grades(&space, "quality").values().all(|grade| grade["score"] == 0.5));
+    assert!(space.names("cache").iter().all(|name| !name.ends_with(".batches.jsonl")));
+    llmock.check_verdict();
+}
+
+#[test]
 fn llmock_stalls_and_is_asked_again() {
     const SAMPLES: u64 = 10;
     let Some(llmock) = Llmock::start(&[]) else { return };

@@ -82,6 +82,9 @@ pub struct OpenBatch {
     pub requests: usize,
     /// Their keys.
     pub keys: KeyMarks,
+    /// The generation of each answer, in the order of the keys; none where nothing was there before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generations: Vec<u32>,
     /// What its requests leave out or say beyond what their keys say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Box<JudgeExchange>>,
@@ -96,6 +99,14 @@ pub struct OpenBatch {
     /// The file that it stands in.
     #[serde(skip)]
     pub file: String,
+}
+
+impl OpenBatch {
+    /// The generation that the answer to this action will have, if the batch has it.
+    pub fn generation(&self, key: ActionKey) -> Option<u32> {
+        let at = self.keys.0.binary_search(&mark(key)).ok()?;
+        Some(self.generations.get(at).copied().unwrap_or(0))
+    }
 }
 
 /// What was known when a batch was about to be made.
@@ -316,6 +327,7 @@ mod tests {
             model: "m".to_owned(),
             requests: 1,
             keys: KeyMarks::of(&[ActionKey([7; 32]), ActionKey([1; 32])]),
+            generations: vec![1, 7],
             exchange: None,
             at: "2026-01-01T00:00:00Z".to_owned(),
             creation: None,
@@ -354,6 +366,8 @@ mod tests {
         let read = ledger.read(&OpenBatches::default(), &system).unwrap();
         assert!(read.warnings[0].contains("s.batches.jsonl:5` is no line of a batch"));
         assert!(read.have(ActionKey([7; 32])) && !read.have(ActionKey([2; 32])));
+        let generation = |byte| read.batches[0].generation(ActionKey([byte; 32]));
+        assert_eq!([1, 7, 2].map(generation), [Some(1), Some(7), None]);
         assert!(ledger.read(&read, &system).is_none(), "nothing has changed");
         ledger.close(&one, &system).unwrap();
         assert_eq!(open(&ledger), [told("d2", true, Some("b2"))]);

@@ -214,7 +214,10 @@ impl<'a> Resolver<'a> {
                         let owner = QueueOwner::Judges(access.endpoint());
                         queues.queue(owner, &access.spec.model, access.limits(&self.settings))
                     });
-                    if self.batches.holds(&self.settings.batches, &access, queue, &waiting) {
+                    let is_verdict = judge.rubric.embedding.is_none();
+                    if is_verdict
+                        && self.batches.holds(&self.settings.batches, &access, queue, &waiting)
+                    {
                         continue;
                     }
                     queue

@@ -10,8 +10,6 @@ use super::access::{accesses_of, look};
 use super::find::find_lost;
 use super::repeated::RepeatedActions;
 
-use jiff::Timestamp;
-
 use crate::progress::Event;
 use crate::resolve::launch::launch;
 use crate::resolve::persist::{LandedAction, persist};
@@ -155,6 +153,7 @@ async fn unnoted(
             model: String::new(),
             requests: 0,
             keys: KeyMarks::of(&keys),
+            generations: Vec::new(),
             exchange: None,
             at: remote.created,
             creation: None,
@@ -314,14 +313,13 @@ fn alone(
     AloneResult { key, answer, held }: AloneResult,
     at: &str,
 ) -> Option<Entry> {
-    let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
+    let sent = batch.generation(key).unwrap_or(0);
+    let beyond = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
+    let is_new = held.as_ref().is_none_or(|held| held.generation < sent);
     let stored: Option<StoredOutcome> = held.and_then(|held| serde_json::from_str(&held.body).ok());
-    // It was repeated, if it was there before the batch was.
-    let time = |at: &str| at.parse::<Timestamp>().ok();
-    let is_newer = |stored: &StoredOutcome| {
-        matches!(stored.outcome, Outcome::Reply(_)) && time(&stored.at) >= time(&batch.at)
-    };
-    if stored.as_ref().is_some_and(is_newer) {
+    let is_reply =
+        stored.as_ref().is_some_and(|stored| matches!(stored.outcome, Outcome::Reply(_)));
+    if is_reply && !is_new {
         return None;
     }
     let outcome = service.outcome_alone(&batch.provider, batch.exchange.as_deref(), answer)?;
@@ -330,7 +328,7 @@ fn alone(
         stored.map_or_else(Default::default, |stored| (stored.ingredients, stored.key_version));
     let stored = StoredOutcome::new(ingredients, outcome, at.to_owned());
     let body = StoredOutcome { key_version, ..stored }.to_body();
-    Some(Entry { key, generation, body })
+    Some(Entry { key, generation: sent.max(beyond), body })
 }
 
 fn count_one(resolver: &mut Resolver<'_>, waiting: &WaitingAction, landed: &LandedAction) {

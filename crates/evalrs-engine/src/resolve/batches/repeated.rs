@@ -2,14 +2,11 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
-
 use crate::resolve::resolver::Resolver;
 use crate::resolve::waiting::WaitingAction;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::planned_actions::planned_actions;
 use evalrs_model::key::{ActionKey, KeyMap};
-use evalrs_model::outcome::StoredOutcome;
 use evalrs_store::OpenBatch;
 
 /// Stored judgments that batches answer again.
@@ -40,17 +37,10 @@ impl RepeatedActions {
         }
         let keys: Vec<ActionKey> = all.actions.keys().copied().collect();
         for (key, held) in keys.iter().zip(resolver.world.store.get_many(&keys)) {
-            let held = held.and_then(|held| {
-                let stored: StoredOutcome = serde_json::from_str(&held.body).ok()?;
-                let at: Timestamp = stored.at.parse().ok()?;
-                let sent = open.iter().filter(|batch| batch.keys.have(*key));
-                let mut sent = sent.filter_map(|batch| batch.at.parse::<Timestamp>().ok());
-                sent.any(|sent| at < sent).then_some(held.generation)
-            });
-            match (held, all.actions.get_mut(key)) {
-                (Some(generation), Some(waiting)) => {
-                    waiting.generation = generation.saturating_add(1);
-                }
+            let sent = open.iter().filter_map(|batch| batch.generation(*key)).max();
+            let newer = held.zip(sent).filter(|(held, sent)| held.generation < *sent);
+            match (newer, all.actions.get_mut(key)) {
+                (Some((_, sent)), Some(waiting)) => waiting.generation = sent,
                 // What is as new as the batch has been collected before.
                 _ => _ = all.actions.remove(key),
             }

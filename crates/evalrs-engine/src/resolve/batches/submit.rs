@@ -290,7 +290,7 @@ async fn post(
     let waiting = std::mem::take(&mut draft.waiting);
     let lines = std::mem::take(&mut draft.lines);
     let keys: Vec<ActionKey> = waiting.iter().map(|waiting| waiting.key).collect();
-    let batch = intent(resolver, draft, &keys);
+    let batch = intent(resolver, draft, &waiting);
     let made = tokio::select! {
         biased;
         () = stop => {
@@ -329,12 +329,18 @@ async fn post(
     resolver.world.store.release(&keys);
 }
 
-fn intent(resolver: &Resolver<'_>, draft: &Draft, keys: &[ActionKey]) -> OpenBatch {
+fn intent(resolver: &Resolver<'_>, draft: &Draft, waiting: &[WaitingAction]) -> OpenBatch {
+    let mut sent: Vec<(ActionKey, u32)> =
+        waiting.iter().map(|waiting| (waiting.key, waiting.generation)).collect();
+    sent.sort_unstable();
+    let keys: Vec<ActionKey> = sent.iter().map(|(key, _)| *key).collect();
+    let is_first = sent.iter().all(|(_, generation)| *generation == 0);
+    let generations = sent.into_iter().filter(|_| !is_first).map(|(_, generation)| generation);
     let at = resolver.world.system.now().to_string();
     let mut digest = blake3::Hasher::new();
     digest.update(at.as_bytes());
     digest.update(&std::process::id().to_le_bytes());
-    for key in keys {
+    for key in &keys {
         digest.update(&key.0);
     }
     OpenBatch {
@@ -344,7 +350,8 @@ fn intent(resolver: &Resolver<'_>, draft: &Draft, keys: &[ActionKey]) -> OpenBat
         base_url: without_secrets(&draft.access.base_url),
         model: draft.model.clone(),
         requests: keys.len(),
-        keys: KeyMarks::of(keys),
+        keys: KeyMarks::of(&keys),
+        generations: generations.collect(),
         exchange: draft.exchange.clone(),
         at,
         creation: None,
