@@ -160,7 +160,7 @@ impl TargetAccess {
     }
 }
 
-fn secrets_of<'a>(
+pub(crate) fn secrets_of<'a>(
     api_key: Option<&'a Secret>,
     headers: &'a [RequestHeader],
 ) -> impl Iterator<Item = &'a Secret> {

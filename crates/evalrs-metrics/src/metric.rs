@@ -47,7 +47,7 @@ pub struct Metric {
     pub n: usize,
     /// Results without a grade because it is not applicable, which are excluded from `n` and everything
     /// else here.
-    #[serde(skip_serializing_if = "is_none_of_them")]
+    #[serde(skip_serializing_if = "evalrs_model::is_default")]
     pub not_applicable: usize,
     /// Grades without an error.
     pub attempted: usize,
@@ -103,11 +103,6 @@ pub struct NativeMean {
     pub min: f64,
     /// The score of full success.
     pub max: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none_of_them(count: &usize) -> bool {
-    *count == 0
 }
 
 impl Metric {

@@ -25,6 +25,6 @@ pub mod record_format;
 pub mod spec;
 
 /// Whether a field need not be written, for `#[serde(skip_serializing_if)]`.
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use jiff::SignedDuration;
 
 use evalrs_report::page::terminal::PageScreen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
@@ -313,18 +314,8 @@ pub enum BatchChoice {
 
 /// A time with its unit.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a time with its unit, such as 90s, 30m or 2h".to_owned();
-    let end = text.len() - text.chars().next_back().map_or(0, char::len_utf8);
-    let (number, unit) = text.split_at(end);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u32 = number.parse().map_err(|_| wrong())?;
-    Ok(Duration::from_secs(u64::from(number) * seconds))
+    let time = text.parse::<SignedDuration>().ok().and_then(|time| time.try_into().ok());
+    time.ok_or_else(|| "expected a time with its unit, such as 90s, 30m or 2h".to_owned())
 }
 
 /// An amount of money.

@@ -113,15 +113,15 @@ async fn collect_batches(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future
         return;
     }
     let wanted = std::mem::take(&mut resolver.list.queue);
-    // If it is interrupted, they are wanted still.
-    let all = wanted.clone();
-    let rest = tokio::select! {
+    let found = tokio::select! {
         biased;
         () = stop => None,
-        rest = Box::pin(collect(resolver, wanted)) => Some(rest),
+        found = Box::pin(collect(resolver, &wanted)) => Some(found),
     };
-    resolver.settled.interrupted |= rest.is_none();
-    resolver.list.queue = rest.unwrap_or(all);
+    resolver.settled.interrupted |= found.is_none();
+    let found = found.unwrap_or_default();
+    let rest = wanted.into_iter().filter(|waiting| !found.contains(&waiting.key));
+    resolver.list.queue = rest.collect();
 }
 
 /// Waits until a batch has ended, where that is wished. True if that leads to something to do.

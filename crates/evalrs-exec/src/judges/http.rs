@@ -333,7 +333,9 @@ impl HttpExecutor {
             if error.is_timeout() {
                 return BrokenRequest { failure: asking.timed_out(patience), may_pass: true };
             }
-            self.broken(error, launch, &url, client.trust)
+            let mut broken = self.broken(error, &launch.base_url, &url, client.trust);
+            broken.failure.message = launch.without_secrets(&broken.failure.message);
+            broken
         };
         let sending = client.http.post(&url);
         let sending = prepared(sending, provider.info(), launch.api_key.as_ref(), &launch.headers)
@@ -376,15 +378,12 @@ impl HttpExecutor {
     fn broken(
         &self,
         error: &reqwest::Error,
-        launch: &JudgeLaunch,
+        base_url: &str,
         url: &str,
         trust: Trust,
     ) -> BrokenRequest {
-        let shown = evalrs_eval::judge::without_secrets(&launch.base_url);
-        let route = Route { url: shown, proxy: self.clients.proxy(url), trust };
-        let mut broken = route.failed(error);
-        broken.failure.message = launch.without_secrets(&broken.failure.message);
-        broken
+        let shown = evalrs_eval::judge::without_secrets(base_url);
+        Route { url: shown, proxy: self.clients.proxy(url), trust }.failed(error)
     }
 }
 

@@ -57,7 +57,7 @@ pub struct ModelUsage {
     /// What these tokens cost, in US dollars; null where no price is known.
     pub cost: Option<Cost>,
     /// Judgments whose cost is not known: the sum is of the others.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "evalrs_model::is_default")]
     pub unpriced: u64,
 }
 
@@ -108,9 +108,4 @@ impl JudgmentUsage {
         let is_reply = matches!(outcome, Outcome::Reply(_));
         Self { is_reply, used: outcome.usage(), cost: outcome.list_cost(prices, asked) }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -57,12 +57,6 @@ use spliced::{SplicedPart, SplicedResults};
 /// The most keys that `run.json` names.
 const MAX_NAMED_KEYS: usize = 1_000;
 
-/// Whether a count says nothing.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_none(count: &usize) -> bool {
-    *count == 0
-}
-
 /// What belongs to one process: `run.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -90,7 +84,7 @@ pub struct RunFacts {
     /// How many judgments to be repeated had no answer.
     pub in_vain: usize,
     /// How many judgments were out in batches.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "evalrs_model::is_default")]
     pub out: usize,
     /// Why its judges may not be relied on, where that alone decided the exit code.
     #[serde(skip_serializing_if = "Vec::is_empty")]

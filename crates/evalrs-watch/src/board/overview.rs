@@ -164,14 +164,8 @@ pub struct ActionCounts {
     /// Sent before the save and not wanted any more: they finish and are kept.
     pub superseded: u64,
     /// Out in a batch.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "evalrs_model::is_default")]
     pub out: u64,
-}
-
-/// Whether a count says nothing.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// One grader's aggregates.

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::access::{accesses_of, look};
 use super::find::find_lost;
 use super::repeated::RepeatedActions;
-
 use crate::progress::Event;
 use crate::resolve::launch::launch;
 use crate::resolve::persist::{LandedAction, persist};
@@ -41,26 +40,27 @@ pub(crate) struct CollectedBatch {
     others: Vec<(ActionKey, BatchResult)>,
     pub(crate) outcomes: Vec<(WaitingAction, Arc<Outcome>)>,
     seen: KeySet,
-    /// The ids of all results, whosever they are.
-    ids: BTreeSet<String>,
+    /// The ids of results that are of none of its judgments.
+    strangers: BTreeSet<String>,
     /// Why requests are to be sent again, and how many.
     again: BTreeMap<String, usize>,
 }
 
-/// Collects the batches of this suite that have ended, and others that have what is wanted. What nothing came for is given
-/// back.
-pub(crate) async fn collect(
-    resolver: &mut Resolver<'_>,
-    wanted: Vec<WaitingAction>,
-) -> Vec<WaitingAction> {
+/// Collects the batches of this suite that have ended, and others that have what is wanted. Returns the keys of what came.
+pub(crate) async fn collect(resolver: &mut Resolver<'_>, wanted: &[WaitingAction]) -> KeySet {
+    let mut found = KeySet::default();
     resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
+    let is_searched = resolver.settings.batches.search.is_some();
+    // Mostly nothing is out, and many actions are wanted.
+    if resolver.batches.open.batches.is_empty() && !is_searched {
+        return found;
+    }
     let mut by_key: KeyMap<WaitingAction> =
         wanted.iter().map(|waiting| (waiting.key, *waiting)).collect();
     let executor = resolver.world.executor;
-    let is_searched = resolver.settings.batches.search.is_some();
     let has_own = !own(resolver, &by_key).is_empty();
     let Some(service) = executor.batches().filter(|_| is_searched || has_own) else {
-        return wanted;
+        return found;
     };
     for told in find_lost(resolver, service).await {
         warn(resolver, &told);
@@ -92,6 +92,7 @@ pub(crate) async fn collect(
             outcomes.map(|(waiting, outcome)| (waiting.key, outcome)).collect();
         for (key, _) in &outcomes {
             by_key.remove(key);
+            found.insert(*key);
         }
         let again = outcomes.extract_if(.., |(key, _)| repeated.actions.contains_key(key));
         let again: Vec<(ActionKey, Arc<Outcome>)> = again.collect();
@@ -100,7 +101,7 @@ pub(crate) async fn collect(
         resolver.apply(outcomes);
     }
     resolver.batches.refresh(&resolver.settings.batches, resolver.world.system);
-    wanted.into_iter().filter(|waiting| by_key.contains_key(&waiting.key)).collect()
+    found
 }
 
 /// The open batches of this suite, and those of others that have something that is wanted.
@@ -193,9 +194,14 @@ impl CollectedBatch {
         wanted: &KeyMap<WaitingAction>,
         result: BatchResult,
     ) -> Result<(), String> {
-        self.ids.insert(result.id.clone());
         let key = ActionKey::parse(&result.id).filter(|key| ended.batch.keys.have(*key));
-        let Some(key) = key.filter(|key| self.seen.insert(*key)) else { return Ok(()) };
+        let Some(key) = key else {
+            self.strangers.insert(result.id);
+            return Ok(());
+        };
+        if !self.seen.insert(key) {
+            return Ok(());
+        }
         match wanted.get(&key) {
             Some(waiting) => {
                 let landed = read(resolver, ended, waiting, result)?;
@@ -223,7 +229,7 @@ impl CollectedBatch {
     ) -> Result<(), String> {
         write(resolver, ended, self)?;
         // Where fewer can be read than there are, what is missing may be there the next time.
-        let read = self.ids.len() as u64;
+        let read = (self.seen.len() + self.strangers.len()) as u64;
         if read < answered {
             return Err(format!("only {read} of {answered} results can be read"));
         }

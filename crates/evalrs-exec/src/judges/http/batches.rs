@@ -12,10 +12,9 @@ use super::ending::verdict_text;
 use super::{HttpExecutor, REPLY_LIMIT, understood};
 use crate::judges::errors;
 use crate::judges::request::{encoding, prepared, read_pause};
-use crate::launch::JudgeLaunch;
+use crate::launch::{JudgeLaunch, secrets_of};
 use crate::secret::{without, without_parameters};
 use crate::transport::client::Client;
-use crate::transport::route::Route;
 use crate::transport::{read_body, retry};
 use crate::{BatchAccess, BatchError, BatchFuture, BatchLine, BatchResults, BatchService};
 use evalrs_eval::judge::json;
@@ -116,12 +115,11 @@ impl HttpExecutor {
         client: &Client,
         error: &reqwest::Error,
     ) -> (BatchError, bool) {
-        let shown = evalrs_eval::judge::without_secrets(&access.base_url);
-        let route = Route { url: shown, proxy: self.clients.proxy(url), trust: client.trust };
         let message = if error.is_timeout() {
             "the provider did not answer in time".to_owned()
         } else {
-            access.without_secrets(&route.failed(error).failure.message)
+            let broken = self.broken(error, &access.base_url, url, client.trust);
+            access.without_secrets(&broken.failure.message)
         };
         (BatchError { message, may_be_done: !error.is_connect() }, true)
     }
@@ -197,8 +195,7 @@ impl BatchAccess {
     }
 
     fn without_secrets(&self, text: &str) -> String {
-        let hidden = self.headers.iter().filter(|header| header.is_secret);
-        let secrets = self.api_key.iter().chain(hidden.map(|header| &header.value));
+        let secrets = secrets_of(self.api_key.as_ref(), &self.headers);
         without_parameters(&self.base_url, without(secrets, text))
     }
 

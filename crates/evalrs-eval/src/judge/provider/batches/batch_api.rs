@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::judge::provider::Request;
+use crate::judge::request_url::percent_encoded;
 
 /// How many requests one batch has at most, and how many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,17 +133,10 @@ pub trait BatchApi: Sync {
     fn result(&self, line: &Value) -> Option<BatchResult>;
 }
 
-/// A name that a server has given, as a part of a path: whatever is in it leads nowhere else.
+/// A name that a server has given, as a part of a path: whatever is in it leads nowhere else, dots alone included.
 pub(super) fn segment(name: &str) -> String {
-    let mut safe = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => safe.push(char::from(byte)),
-            b'.' if name.bytes().any(|byte| byte != b'.') => safe.push('.'),
-            _ => safe.extend(format!("%{byte:02X}").chars()),
-        }
-    }
-    safe
+    let encoded = percent_encoded(name);
+    if encoded.bytes().all(|byte| byte == b'.') { "-".to_owned() } else { encoded }
 }
 
 /// An object as the map that a request has.
