@@ -12,8 +12,8 @@ description: everything that could depend on order
 dataset: data.jsonl
 graders:
   says: {kind: tool, function: contains}
-  kind: {kind: rubric, prompt: 'Is <{submission}> a kind answer to {input}?', model: j, endpoint: test, max_retries: 0, votes: 3}
-  right: {kind: rubric, prompt: 'Does <{submission}> say {ground_truth}?', model: j, endpoint: test, max_retries: 0, scale: {min: 1, max: 5}}
+  kind: {kind: rubric, prompt: 'Is <{submission}> a kind answer to {input}?', model: j, endpoint: test, max_retries: 0, max_tokens: null, votes: 3}
+  right: {kind: rubric, prompt: 'Does <{submission}> say {ground_truth}?', model: j, endpoint: test, max_retries: 0, max_tokens: null, scale: {min: 1, max: 5}}
 gate:
   kind: logical
   operator: and

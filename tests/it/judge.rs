@@ -285,6 +285,17 @@ impl Desk {
     }
 }
 
+/// Which replies were given so far, for a script that is written before its judge is there.
+#[derive(Clone)]
+pub(crate) struct GivenReplies(Arc<Desk>);
+
+impl GivenReplies {
+    /// Whether the reply to request `number` has ended.
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.0.ledger().given.contains(&number)
+    }
+}
+
 /// A judge that listens until it is dropped.
 pub(crate) struct Judge {
     port: u16,
@@ -320,6 +331,11 @@ impl Judge {
             }
         });
         judge
+    }
+
+    /// Which replies were given so far.
+    pub(crate) fn given_replies(&self) -> GivenReplies {
+        GivenReplies(Arc::clone(&self.desk))
     }
 
     /// A judge whose every verdict is a function of the prompt alone.

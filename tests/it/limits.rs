@@ -185,7 +185,10 @@ graders:
 fn a_server_that_is_late_is_asked_less_at_once() {
     let judge = Judge::new(|_, _| Answer::Silence);
     let space = space(8);
-    space.write("suite.yaml", SUITE.replace("max_retries: 2", "max_retries: 0, timeout: 0.2"));
+    space.write(
+        "suite.yaml",
+        SUITE.replace("max_retries: 2", "max_retries: 0, timeout: 0.2, max_tokens: null"),
+    );
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--max-concurrent", "8"]);
     let said = format!(
         "{} gave no answer within 0.2 s: concurrency 8 → 4 (`max_concurrent` sets it)\n",
@@ -347,7 +350,7 @@ fn an_action_ends_where_its_deadline_would_pass() {
         assert_eq!(error["kind"], "deadline");
     }
     let silent = Judge::new(|_, _| Answer::Silence);
-    let error = failed(&silent, "deadline: 0.05");
+    let error = failed(&silent, "deadline: 0.05, max_tokens: null");
     let message = "no verdict within the deadline of 0.05 s: a request was in flight; a lower \
                    `max_concurrent` may help, and `max_tokens` if replies do not end";
     assert_eq!((error["message"].as_str(), silent.count()), (Some(message), 1));

@@ -1,12 +1,12 @@
 //! What requests say of the provider's cache, and what is paid, at a judge that caches and bills as providers do.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Value, json};
 
-use crate::judge::{Answer, Asked, Judge};
+use crate::judge::{Answer, Asked, GivenReplies, Judge, Order};
 use crate::space::Space;
 
 const SAMPLES: usize = 5;
@@ -33,15 +33,28 @@ impl Provider {
 const OPENAI: Provider = Provider { name: "openai", model: "gpt-5.6", write: 1.25, read: 0.1 };
 const ANTHROPIC: Provider =
     Provider { name: "anthropic", model: "claude-sonnet-5", write: 1.25, read: 0.1 };
+/// The same where the suite wants it for an hour.
+const HOUR: Provider = Provider { write: 2.0, ..ANTHROPIC };
 const AUTOMATIC: Provider = Provider { name: "openai", model: "gpt-4.1", write: 1.0, read: 0.25 };
 const HALF: Provider = Provider { name: "openai", model: "gpt-4o", write: 1.0, read: 0.5 };
+
+/// What is cached. It can be read when the reply to the request that wrote it has ended, until nobody reads it for too long.
+struct CachedPrompt {
+    writer: usize,
+    used: f64,
+    minutes: f64,
+}
 
 /// What the judge has cached, and what it bills, in tokens at the price of input.
 #[derive(Default)]
 struct Bill {
-    cached: BTreeSet<String>,
-    /// Whether it forgets what it has cached at once.
-    forgets: bool,
+    cached: BTreeMap<String, CachedPrompt>,
+    /// How long it takes from one request to the next.
+    minutes: f64,
+    /// How long it has been at it.
+    now: f64,
+    given: Arc<OnceLock<GivenReplies>>,
+    writes: usize,
     written: usize,
     read: usize,
     plain: usize,
@@ -54,21 +67,35 @@ impl Bill {
     }
 
     /// The tokens of a request that are read from the cache, and those that are written to it.
-    fn cache(&mut self, provider: Provider, asked: &Asked) -> [usize; 2] {
+    fn cache(&mut self, number: usize, provider: Provider, asked: &Asked) -> [usize; 2] {
+        self.now += self.minutes;
         let whole = whole(asked);
         if provider.is_automatic() {
-            let common = |known: &String| {
+            let common = |known: &str| {
                 known.bytes().zip(whole.bytes()).take_while(|(one, other)| one == other).count()
             };
-            let longest = self.cached.iter().map(common).max().unwrap_or(0) / 4;
-            self.cached.insert(whole);
+            let readable = self.cached.iter().filter(|(_, it)| self.may_read(it));
+            let longest = readable.map(|(known, _)| common(known)).max().unwrap_or(0) / 4;
+            self.cached
+                .insert(whole, CachedPrompt { writer: number, used: self.now, minutes: 5.0 });
             return [if longest < LEAST { 0 } else { longest }, 0];
         }
         let end = marked_end(provider, asked).filter(|end| end / 4 >= LEAST);
         let Some(end) = end else { return [0, 0] };
         let tokens = end / 4;
-        let is_new = self.cached.insert(whole[..end].to_owned());
-        if is_new || self.forgets { [0, tokens] } else { [tokens, 0] }
+        let known = self.cached.get(&whole[..end]);
+        let is_read = known.is_some_and(|known| self.may_read(known));
+        let writer = known.filter(|_| is_read).map_or(number, |known| known.writer);
+        let minutes = if asked.raw.contains(r#""ttl":"1h""#) { 60.0 } else { 5.0 };
+        let used = CachedPrompt { writer, used: self.now, minutes };
+        self.cached.insert(whole[..end].to_owned(), used);
+        self.writes += usize::from(!is_read);
+        if is_read { [tokens, 0] } else { [0, tokens] }
+    }
+
+    fn may_read(&self, cached: &CachedPrompt) -> bool {
+        let is_there = self.given.get().is_none_or(|given| given.has(cached.writer));
+        is_there && self.now - cached.used <= cached.minutes
     }
 }
 
@@ -115,9 +142,9 @@ fn verdicts(asked: &Asked) -> String {
 fn billing(provider: Provider) -> (Judge, Arc<Mutex<Bill>>) {
     let bill = Arc::new(Mutex::new(Bill::default()));
     let shared = Arc::clone(&bill);
-    let judge = Judge::new(move |_, asked| {
+    let judge = Judge::new(move |number, asked| {
         let mut bill = shared.lock().unwrap();
-        let [read, written] = bill.cache(provider, asked);
+        let [read, written] = bill.cache(number, provider, asked);
         let all = whole(asked).len() / 4;
         bill.read += read;
         bill.written += written;
@@ -145,6 +172,7 @@ fn billing(provider: Provider) -> (Judge, Arc<Mutex<Bill>>) {
         };
         Answer::Http(200, Vec::new(), body.to_string())
     });
+    let _ = bill.lock().unwrap().given.set(judge.given_replies());
     (judge, bill)
 }
 
@@ -202,15 +230,27 @@ fn spent(space: &Space) -> Value {
 
 #[test]
 fn eight_criteria_cost_less_than_twice_one_rubric_where_a_beginning_is_cached() {
-    for (provider, most) in [(OPENAI, 1.9), (ANTHROPIC, 1.9), (AUTOMATIC, 2.7), (HALF, 4.3)] {
+    for (provider, caching, most) in [
+        (OPENAI, "on", 1.9),
+        (ANTHROPIC, "on", 1.9),
+        (HOUR, "hour", 2.6),
+        (AUTOMATIC, "on", 2.7),
+        (HALF, "on", 4.3),
+    ] {
         let (judge, bill) = billing(provider);
         let one = space(provider, &judge, 6_000, &plain());
         run(&one);
         let plain = std::mem::take(&mut *bill.lock().unwrap());
         assert_eq!((plain.read, plain.written), (0, 0), "{}", provider.model);
-        let many = space(provider, &judge, 6_000, &criteria("on"));
+        let many = space(provider, &judge, 6_000, &criteria(caching));
+        // The first requests of all samples are in flight before the first of them is answered.
+        let total = SAMPLES + SAMPLES * CRITERIA;
+        let random = fastrand::Rng::with_seed(7);
+        let judge = judge.in_order(Order::Shuffled { at_once: SAMPLES, total, random });
         run(&many);
+        drop(judge);
         let bill = bill.lock().unwrap();
+        assert!(provider.is_automatic() || bill.writes == SAMPLES, "{}", provider.model);
         let ratio = bill.of_input(provider) / plain.of_input(provider);
         // Eight requests say eight times what form a reply has.
         assert!(ratio <= most * 1.05, "{}: {ratio}", provider.model);
@@ -274,7 +314,7 @@ fn nothing_is_written_for_nobody() {
 fn a_cache_that_is_never_read_is_warned_of() {
     for forgets in [false, true] {
         let (judge, bill) = billing(OPENAI);
-        bill.lock().unwrap().forgets = forgets;
+        bill.lock().unwrap().minutes = if forgets { 6.0 } else { 0.0 };
         let space = space(OPENAI, &judge, 6_000, &criteria("on"));
         let ran = space.command(&["run", "suite.yaml"]).env("KEY", "k").output().unwrap();
         let shown = String::from_utf8(ran.stderr).unwrap();
@@ -329,6 +369,85 @@ fn a_plan_says_what_caches_take_off() {
     let shown = space.run(&["plan", "suite.yaml"]).stdout();
     assert!(shown.contains("gpt-5.6 caches from 1,024 tokens, and a sample has about"), "{shown}");
     assert!(shown.contains("`batching: together` sends it once"), "{shown}");
+}
+
+#[test]
+fn what_is_cached_for_an_hour_is_read_by_a_slow_judge() {
+    for (provider, caching, at_once) in [(ANTHROPIC, "on", false), (HOUR, "hour", true)] {
+        let (judge, bill) = billing(provider);
+        // Forty requests take less than an hour.
+        bill.lock().unwrap().minutes = 1.4;
+        let space = space(provider, &judge, 6_000, &criteria(caching));
+        run(&space);
+        let bill = bill.lock().unwrap();
+        assert_eq!(bill.writes == SAMPLES, at_once, "{caching}: {} writes", bill.writes);
+        let paid = spent(&space)["cost"].as_f64().unwrap() * 1e6;
+        assert!((paid / bill.of_input(provider) - 1.0).abs() < 1e-3, "{caching}: {paid}");
+    }
+}
+
+/// A suite whose target is the model of a provider, with a system prompt of so many tokens.
+fn chat(provider: Provider, judge: &Judge, length: usize, more: &str) -> Space {
+    let Provider { name, model, .. } = provider;
+    let url = if name == "anthropic" { judge.root() } else { judge.url() };
+    let system = "Answer in one word. ".repeat(length / 5);
+    let suite = format!(
+        "name: s\ndataset: d.jsonl\ntarget:\n  kind: chat\n  provider: {name}\n  model: {model}\n  base_url: {url}\n  \
+         endpoint: e\n  api_key_env: KEY\n  prompt_caching: on\n  system: {system:?}\n{more}graders:\n  said: {{kind: tool, function: contains}}\n"
+    );
+    let row = |id: &str| {
+        let row = json!({"id": id, "input": format!("Say yes to {id}."), "ground_truth": "yes"});
+        format!("{row}\n")
+    };
+    let prices = format!("[prices.\"{model}\"]\ninput = 1.0\noutput = 1.0\n");
+    let rows = row("a") + &row("b");
+    Space::new(&[("suite.yaml", &suite), ("d.jsonl", &rows), ("evalrs.toml", &prices)])
+}
+
+#[test]
+fn conversations_say_what_others_begin_with() {
+    let tools = "  tools: [{name: look, description: d, parameters: {type: object}}]\n  tool_program: [\"true\"]\n";
+    let ephemeral = json!({"type": "ephemeral"});
+    for (provider, length, more, opening, whole) in [
+        (ANTHROPIC, 2_000, "", true, false),
+        (ANTHROPIC, 2_000, tools, true, true),
+        (ANTHROPIC, 100, tools, false, true),
+        (ANTHROPIC, 100, "", false, false),
+        (OPENAI, 2_000, "", true, false),
+        (OPENAI, 100, "", false, false),
+        (OPENAI, 2_000, tools, false, true),
+    ] {
+        let (judge, _) = billing(provider);
+        let space = chat(provider, &judge, length, more);
+        let ran = space.command(&["run", "suite.yaml"]).env("KEY", "k").output().unwrap();
+        let shown = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let asked = judge.asked();
+        assert_eq!(asked.len(), 2, "{shown}");
+        let body = &asked[0].body;
+        let what = format!("{} {length} {more}", provider.name);
+        if provider.name == "anthropic" {
+            assert_eq!(body["system"][0]["cache_control"] == ephemeral, opening, "{what}");
+            assert_eq!(body["cache_control"] == ephemeral, whole, "{what}");
+        } else {
+            // Where a conversation goes on, the end of each request is cached as by itself.
+            assert_eq!(body["prompt_cache_options"]["mode"] == "explicit", !whole, "{what}");
+            let first = &body["messages"][0]["content"];
+            assert_eq!(
+                first[0]["prompt_cache_breakpoint"]["mode"] == "explicit",
+                opening,
+                "{what}"
+            );
+            assert_eq!(body["prompt_cache_key"].is_string(), opening, "{what}");
+        }
+        // It is in no key.
+        let suite = space.read("suite.yaml").replace("prompt_caching: on", "prompt_caching: off");
+        space.write("suite.yaml", suite);
+        assert_eq!(
+            space.run(&["run", "suite.yaml", "--frozen"]).code(),
+            ran.status.code().unwrap(),
+            "{what}"
+        );
+    }
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn anthropic_is_asked_and_replayed() {
     let body = words.body.as_object().unwrap();
     let members: Vec<&str> = body.keys().map(String::as_str).collect();
     assert_eq!(members, ["model", "max_tokens", "system", "messages", "temperature"]);
-    assert_eq!((&body["model"], &body["max_tokens"]), (&json!("judge-1"), &json!(4096)));
+    assert_eq!((&body["model"], &body["max_tokens"]), (&json!("judge-1"), &json!(1000)));
     assert!(words.prompt().contains("Is Hello 0 polite?"), "{}", words.prompt());
 }
 
@@ -199,6 +199,59 @@ fn a_setting_that_a_model_refuses_is_left_out_once_and_named() {
     let judge = Judge::new(|_, _| Answer::error(400, "the seed must be odd"));
     let space = self::space(", seed: 8");
     assert_eq!((run(&space, &judge).code(), judge.count()), (3, 1));
+}
+
+#[test]
+fn a_reply_has_a_limit_unless_the_suite_wants_none() {
+    let criteria = "criteria: {a: Is it kind?, b: Is it short?}\n    batching: together";
+    let prompt = "prompt: '{submission}?'";
+    for (model, settings, expected) in [
+        ("m", prompt.to_owned(), [json!(1_000), Value::Null]),
+        ("gpt-5.6", prompt.to_owned(), [Value::Null, json!(8_000)]),
+        ("m", format!("max_tokens: 70\n    {prompt}"), [json!(70), Value::Null]),
+        ("m", format!("max_tokens: null\n    {prompt}"), [Value::Null, Value::Null]),
+        ("m", criteria.to_owned(), [json!(1_200), Value::Null]),
+        (
+            "m",
+            format!("extra_body: {{max_completion_tokens: 9}}\n    {prompt}"),
+            [Value::Null, json!(9)],
+        ),
+    ] {
+        let judge = Judge::new(|_, _| Answer::text(r#"{"rationale": "so", "score": 1}"#));
+        let rubric = format!("kind: rubric\n    model: {model}\n    endpoint: e\n    {settings}");
+        let suite = format!("name: s\ndataset: d.jsonl\ngraders:\n  good:\n    {rubric}\n");
+        let row = "{\"id\": \"a\", \"input\": \"i\", \"output\": \"o\"}\n";
+        let space = Space::new(&[("suite.yaml", suite.as_str()), ("d.jsonl", row)]);
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        let asked = judge.asked();
+        let body = &asked.first().unwrap_or_else(|| panic!("{}", ran.shown())).body;
+        let sent = [body["max_tokens"].clone(), body["max_completion_tokens"].clone()];
+        assert_eq!(sent, expected, "{model} {settings}");
+    }
+}
+
+#[test]
+fn a_prompt_with_no_room_for_the_longest_reply_is_sent_without_a_limit() {
+    for refusal in [
+        "This model's maximum context length is 4096 tokens. However, you requested 4500 tokens (3500 in the messages, \
+         1000 in the completion). Please reduce the length of the messages or completion.",
+        "'max_tokens' or 'max_completion_tokens' is too large: 1000. This model's maximum context length is 4096 \
+         tokens and your request has 3500 input tokens",
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    ] {
+        let judge = Judge::new(move |_, asked| match asked.body.get("max_tokens") {
+            Some(_) => Answer::error(400, refusal),
+            None => Answer::text(r#"{"rationale": "so", "score": 1}"#),
+        });
+        let rubric = "kind: rubric\n    model: m\n    endpoint: e\n    prompt: '{submission}?'";
+        let suite = format!("name: s\ndataset: d.jsonl\ngraders:\n  good:\n    {rubric}\n");
+        let row = "{\"id\": \"a\", \"input\": \"i\", \"output\": \"o\"}\n";
+        let space = Space::new(&[("suite.yaml", suite.as_str()), ("d.jsonl", row)]);
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!((ran.code(), judge.count()), (0, 2), "{}", ran.shown());
+        let shown = space.run(&["explain", "suite.yaml", "a", "--prompt"]).stdout();
+        assert!(!shown.contains("max_tokens"), "{shown}");
+    }
 }
 
 #[test]

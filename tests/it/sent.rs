@@ -146,6 +146,7 @@ fn every_request_is_shown_as_it_was_sent_with_every_reply() {
           ],
           "temperature": 0.0,
           "seed": 7,
+          "max_tokens": 1000,
           "response_format": {
             "type": "json_schema",
             "json_schema": {
@@ -206,6 +207,7 @@ fn every_request_is_shown_as_it_was_sent_with_every_reply() {
           ],
           "temperature": 0.0,
           "seed": 7,
+          "max_tokens": 1000,
           "response_format": {
             "type": "json_schema",
             "json_schema": {
@@ -268,6 +270,7 @@ fn every_request_is_shown_as_it_was_sent_with_every_reply() {
           ],
           "temperature": 0.0,
           "seed": 7,
+          "max_tokens": 1000,
           "response_format": {
             "type": "json_schema",
             "json_schema": {
@@ -328,6 +331,7 @@ fn every_request_is_shown_as_it_was_sent_with_every_reply() {
           ],
           "temperature": 0.0,
           "seed": 7,
+          "max_tokens": 1000,
           "response_format": {
             "type": "json_schema",
             "json_schema": {

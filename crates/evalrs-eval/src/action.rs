@@ -119,7 +119,8 @@ mod tests {
     use evalrs_model::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION, KeyVersion};
     use evalrs_model::spec::{
         AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
-        JudgeSpec, Language, ProgramSpec, ReplyFormat, Role, RubricSpec, SandboxKind, Scale,
+        JudgeSpec, Language, ProgramSpec, ReplyFormat, ReplyLimit, Role, RubricSpec, SandboxKind,
+        Scale,
     };
 
     fn action() -> JudgeAction {
@@ -514,7 +515,7 @@ mod tests {
             ("endpoint", |rubric| rubric.judges[0].endpoint = Some("other".to_owned())),
             ("temperature", |rubric| rubric.judges[0].temperature = Some(1.0)),
             ("seed", |rubric| rubric.judges[0].seed = Some(0)),
-            ("max_tokens", |rubric| rubric.judges[0].max_tokens = Some(1)),
+            ("max_tokens", |rubric| rubric.judges[0].max_tokens = ReplyLimit::Tokens(1)),
             ("top_p", |rubric| rubric.judges[0].top_p = Some(1.0)),
             ("response_format", |rubric| rubric.judges[0].response_format = ReplyFormat::Text),
             ("headers", |rubric| {
@@ -535,6 +536,12 @@ mod tests {
         for base_url in [None, Some("http://one/v1"), Some("http://two/v1")] {
             assert!(keys.insert(key_with(no_endpoint, base_url)), "{base_url:?}");
         }
+        // The usual limit is as good as the same in the suite, and none is another request.
+        let no_limit = key_with(|rubric| rubric.judges[0].max_tokens = ReplyLimit::Unlimited, None);
+        assert!(keys.insert(no_limit));
+        let usual =
+            key_with(|rubric| rubric.judges[0].max_tokens = ReplyLimit::Tokens(1_000), None);
+        assert_eq!(usual, key_with(|_| (), None));
         let slash = key_with(no_endpoint, Some("http://one/v1/"));
         assert_eq!(slash, key_with(no_endpoint, Some("http://one/v1")));
     }

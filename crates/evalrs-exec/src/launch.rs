@@ -107,6 +107,7 @@ impl JudgeLaunch {
         self.mark = match (caching.mark, is_cached) {
             (CacheMark::Automatic, _) | (CacheMark::Ephemeral, false) => None,
             (CacheMark::Explicit, false) => Some(PromptMark::Nothing),
+            (CacheMark::Ephemeral, true) if caching.is_for_hour => Some(PromptMark::Hour),
             (CacheMark::Explicit | CacheMark::Ephemeral, true) => Some(PromptMark::Prefix),
         };
         is_cached
@@ -151,6 +152,17 @@ pub struct TargetAccess {
     pub headers: Vec<RequestHeader>,
     /// What its model costs, where that is known.
     pub price: Option<Price>,
+    /// How the provider caches prompts, where requests may say so.
+    pub caching: Option<ChatCaching>,
+}
+
+/// How the provider of a model that talks caches prompts.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatCaching {
+    /// What it offers.
+    pub terms: CacheTerms,
+    /// Whether there are other conversations with the same system prompt.
+    pub is_shared: bool,
 }
 
 impl TargetAccess {
@@ -178,6 +190,11 @@ impl TargetLaunch {
         }
         if let (Some(access), Some(user)) = (&mut self.user, &self.action.identity.spec.user) {
             access.price = prices.billing(&user.model.model);
+        }
+        for access in self.access.iter_mut().chain(&mut self.user) {
+            let is_for_hour = access.caching.is_some_and(|caching| caching.terms.is_for_hour);
+            access.price =
+                access.price.map(|price| if is_for_hour { price.for_hour() } else { price });
         }
         self
     }

@@ -148,7 +148,7 @@ mod tests {
     use evalrs_model::spec::ToolSpec;
     use evalrs_model::spec::{
         Combine, CompareTo, ExtractorSpec, GraderKind, GraderSpec, HeaderSpec, HeaderValue,
-        JudgeSpec, RubricSpec,
+        JudgeSpec, ReplyLimit, RubricSpec,
     };
 
     fn grader(kind: GraderKind) -> GraderSpec {
@@ -198,7 +198,7 @@ mod tests {
         let judge = JudgeSpec {
             model: "judge-1".to_owned(),
             seed: Some(7),
-            max_tokens: Some(64),
+            max_tokens: ReplyLimit::Tokens(64),
             headers: vec![header("x-key", secret), header("X-Beta", open)],
             ..JudgeSpec::default()
         };

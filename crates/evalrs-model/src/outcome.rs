@@ -52,7 +52,8 @@ pub struct JudgeExchange {
     /// The `response_format` that the endpoint took, where it refused the strictest of its provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
-    /// What requests said of the provider's cache: `none` is to be cached, or the `prefix` of the prompt that others share.
+    /// What requests said of the provider's cache: `none` is to be cached, or the `prefix` of the prompt that others share,
+    /// for an `hour` too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caching: Option<String>,
     /// The service tier that requests named, where they did.
@@ -82,6 +83,11 @@ impl JudgeExchange {
     /// It, if there is anything to keep.
     pub fn kept(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
+    }
+
+    /// Whether what was written to the provider's cache is kept for an hour.
+    fn is_cached_for_hour(&self) -> bool {
+        self.caching.as_deref() == Some("hour")
     }
 }
 
@@ -298,12 +304,16 @@ impl Outcome {
     /// The same outcome with what was paid for it, if a price is known. A cost that the server told stands.
     #[must_use]
     pub fn priced(mut self, prices: &Prices, asked: Option<&str>) -> Self {
+        let is_for_hour = self.exchange().is_some_and(JudgeExchange::is_cached_for_hour);
         let (usage, answered) = match &mut self {
             Self::Reply(reply) => (&mut reply.usage, reply.model.as_deref()),
             Self::Failure(failure) => (&mut failure.usage, None),
         };
-        if let Some(usage) = usage {
-            usage.cost = usage.cost.or_else(|| usage.billed(prices, asked, answered));
+        let mut models = asked.into_iter().chain(answered);
+        let price = models.find_map(|model| prices.billing(model));
+        let price = price.map(|price| if is_for_hour { price.for_hour() } else { price });
+        if let Some((usage, price)) = usage.as_mut().zip(price) {
+            usage.cost = usage.cost.or_else(|| Some(usage.billed_at(price)));
         }
         self
     }

@@ -120,7 +120,7 @@ impl<'n> Field<'n> {
 
     /// The value as a whole number within the bounds of `shape`.
     pub(crate) fn whole<N: TryFrom<i64>>(self, shape: FieldShape) -> Option<N> {
-        let (range, words) = match shape {
+        let (range, words) = match shape.but_for_null() {
             FieldShape::Whole(least, greatest, words) => (least..=greatest, words),
             _ => (i64::MIN..=i64::MAX, "a whole number"),
         };

@@ -82,7 +82,7 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
                                                                       │ input
                                                                       │ q
                                                                       │
-                                                                      │ key 70af25d9f291b57f
+                                                                      │ key 6b2508a1eb8128f3
                                                                       │   15 ingredients: v shows all
                                                                       │
                                                                       │

@@ -16,6 +16,23 @@ pub struct CacheTerms {
     pub write: f64,
     /// The same of a token that is read.
     pub read: f64,
+    /// Whether what is written is kept for an hour.
+    #[serde(skip)]
+    pub is_for_hour: bool,
+}
+
+/// What a token costs that is kept for an hour, where one that is kept for five minutes costs 1.
+pub(super) const HOUR: f64 = 1.6;
+
+impl CacheTerms {
+    /// The same where what is written is kept for an hour, if requests can say so.
+    #[must_use]
+    pub fn for_hour(self) -> Self {
+        match self.mark {
+            CacheMark::Ephemeral => Self { is_for_hour: true, write: self.write * HOUR, ..self },
+            CacheMark::Automatic | CacheMark::Explicit => self,
+        }
+    }
 }
 
 /// What a request says of the provider's cache.
@@ -45,7 +62,7 @@ mod tests {
             ("gpt-5.6-luna", Some((CacheMark::Explicit, 1_024, 0.1))),
             ("gpt-6.1-sol", Some((CacheMark::Explicit, 1_024, 0.1))),
             ("claude-opus-4-1-20250805", Some((CacheMark::Ephemeral, 1_024, 0.1))),
-            ("claude-opus-4-7", Some((CacheMark::Ephemeral, 4_096, 0.1))),
+            ("claude-opus-4-7", Some((CacheMark::Ephemeral, 2_048, 0.1))),
             ("claude-haiku-4-5-20251001", Some((CacheMark::Ephemeral, 4_096, 0.1))),
             ("gemini-2.5-pro", Some((CacheMark::Automatic, 4_096, 0.1))),
             ("gemini-2.5-flash-lite", Some((CacheMark::Automatic, 1_024, 0.1))),

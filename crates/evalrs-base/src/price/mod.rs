@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use caching::CacheTerms;
+use caching::{CacheTerms, HOUR};
 pub use cost::Cost;
 
 /// The list prices: `prices.toml`, which a test reads.
@@ -84,6 +84,12 @@ impl Price {
             cache_write: self.cache_write.or(Some(factor(|caching| caching.write))),
             ..self
         }
+    }
+
+    /// The same where what is written to a cache is kept for an hour.
+    #[must_use]
+    pub fn for_hour(self) -> Self {
+        Self { cache_write: self.cache_write.map(|write| write * HOUR), ..self }
     }
 
     /// What `tokens` are billed, `share` of everything: 0.5 in a batch.

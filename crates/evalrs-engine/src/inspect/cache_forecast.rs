@@ -47,6 +47,8 @@ struct SharedPrefix<'a> {
 #[derive(Default)]
 struct ModelPrefixes {
     least: u64,
+    /// Whether what is written is kept for an hour.
+    is_for_hour: bool,
     written: u64,
     read: u64,
     short: u64,
@@ -69,12 +71,13 @@ pub(super) fn forecast(
     }
     let mut forecast = CacheForecast { saved: Some(Cost::ZERO), ..CacheForecast::default() };
     for (model, found) in models {
-        let ModelPrefixes { least, written, read, short, short_tokens } = found;
+        let ModelPrefixes { least, is_for_hour, written, read, short, short_tokens } = found;
         forecast.written += written;
         forecast.read += read;
         let saved = prices.billing(&model).map(|price| {
             let input = written + read;
             let tokens = BilledTokens { input, cache_read: read, cache_write: written, output: 0 };
+            let price = if is_for_hour { price.for_hour() } else { price };
             let [list, bill] = [price.cost(input, 0), price.bill(tokens, 1.0)];
             Cost::from_nanos(list.nanos().saturating_sub(bill.nanos()))
         });
@@ -124,6 +127,7 @@ fn add(
     let tokens = (estimated * ratio(cell.grader, at, &access.spec.model)).round() as u64;
     let found = models.entry(access.spec.model.clone()).or_default();
     found.least = caching.least;
+    found.is_for_hour = caching.is_for_hour;
     if tokens < caching.least {
         found.short += 1;
         found.short_tokens += tokens;

@@ -11,7 +11,7 @@ use crate::session::Session;
 use evalrs_eval::action::Action;
 use evalrs_eval::judge::{JudgeEndpoint, provider};
 use evalrs_eval::target::TargetAction;
-use evalrs_exec::targets::{TargetAccess, TargetLaunch};
+use evalrs_exec::targets::{ChatCaching, TargetAccess, TargetLaunch};
 use evalrs_exec::{
     EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, RequestHeader, Secret, Start,
 };
@@ -19,7 +19,7 @@ use evalrs_graph::inputs::CellId;
 use evalrs_graph::{answers, queries, results};
 use evalrs_letta::requests::PROJECT_HEADER;
 use evalrs_model::key::KeyVersion;
-use evalrs_model::spec::{AgentKind, GraderSpec, JudgeSpec, Role, TierChoice};
+use evalrs_model::spec::{AgentKind, CachingChoice, GraderSpec, JudgeSpec, Role, TierChoice};
 
 /// Conversations in flight at once where nobody says: agents are large, and their APIs have limits.
 const CONVERSATIONS: usize = 4;
@@ -87,6 +87,7 @@ fn conversation(
     let identity = &action.identity;
     let mut start = session.start_of(&identity.program.spec).ok_or("its program was not read")?;
     let environment = session.root.environment(db);
+    let is_shared = queries::selection(db, session.root).cases > 1;
     let reached = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {
         let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
         TargetAccess {
@@ -94,6 +95,9 @@ fn conversation(
             api_key: access.api_key(),
             headers: access.headers(),
             price: None,
+            caching: provider::caching(spec, &endpoint.base_url)
+                .filter(|_| spec.prompt_caching != CachingChoice::Off)
+                .map(|terms| ChatCaching { terms, is_shared }),
         }
     };
     let access = match &identity.spec.kind {
@@ -106,6 +110,7 @@ fn conversation(
             api_key: None,
             headers: put_all(Vec::new(), &http.headers, environment),
             price: None,
+            caching: None,
         }),
         AgentKind::LettaAgent(letta) => {
             let api_key = letta.api_key_env.as_deref().unwrap_or(LETTA_API_KEY);
@@ -175,6 +180,7 @@ fn letta_access(
         api_key: environment.get(api_key).map(|key| Secret::new(key.clone())),
         headers: headers.collect(),
         price: None,
+        caching: None,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod reply;
 mod reply_object;
 pub mod request_url;
 pub mod sent;
+mod reply_limit;
 mod superseded;
 pub mod template;
 #[cfg(test)]
@@ -31,7 +32,9 @@ use super::dataset::row::OpenedRow;
 use super::program::ProgramIdentity;
 use batch::{BatchedAnswers, BatchedQuestions};
 use evalrs_model::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
-use evalrs_model::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale};
+use evalrs_model::spec::{
+    HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, ReplyLimit, RubricSpec, Scale,
+};
 use question::{Order, Question};
 pub use request_url::{percent_decoded, secret_parameters, without_secrets};
 use template::{JudgeMessage, MessageKind, Placeholders};
@@ -54,6 +57,8 @@ pub struct JudgeEndpoint {
     pub base_url: String,
     /// What all of its actions have in common; its messages are empty.
     blank: JudgeAction,
+    /// How many tokens more a reply may have for each further question.
+    further: u32,
     /// The schema of replies to its own question.
     schema: String,
     /// What all of their keys have in common.
@@ -64,8 +69,8 @@ pub struct JudgeEndpoint {
 pub const KIND: &str = "judge";
 /// The ingredients that the keys of a judge differ in.
 const OPEN: [&str; 3] = ["system", "user", "vote"];
-/// The same, and the one that its own question decides where a request has no other.
-const OPEN_IN_KEYS: [&str; 4] = ["system", "user", "response_schema", "vote"];
+/// The same, and those that its own question decides where a request has no other.
+const OPEN_IN_KEYS: [&str; 5] = ["system", "user", "max_tokens", "response_schema", "vote"];
 
 /// Which of the judgments of one submission is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +212,12 @@ impl Judge {
         placeholders: &Placeholders<'_>,
         at: u32,
     ) -> Option<AskedBallot<'_>> {
-        self.asked_by(at, None, |kind| superseded::message(template, placeholders, kind))
+        let asked =
+            self.asked_by(at, None, |kind| superseded::message(template, placeholders, kind))?;
+        // Then there was no usual limit.
+        let limit =
+            reply_limit::limit_without_usual(self.rubric.judges.get(self.ballot(at).judge)?);
+        Some(AskedBallot { limit, ..asked })
     }
 
     fn asked_by<'a>(
@@ -226,13 +236,14 @@ impl Judge {
         if message.shared == 0 && self.rubric.votes > 1 && tool.is_none() {
             message.shared = message.user.len();
         }
-        Some(AskedBallot { seat, several, message, vote })
+        Some(AskedBallot { seat, several, limit: seat.limit(several), message, vote })
     }
 
     /// The request that embeds a text.
     pub(crate) fn embedded(&self, text: &str) -> Option<AskedBallot<'_>> {
         let message = JudgeMessage { user: text.to_owned(), ..JudgeMessage::default() };
-        Some(AskedBallot { seat: self.seats.first()?, several: None, message, vote: 0 })
+        let seat = self.seats.first()?;
+        Some(AskedBallot { seat, several: None, limit: None, message, vote: 0 })
     }
 }
 
@@ -242,6 +253,8 @@ pub struct AskedBallot<'a> {
     seat: &'a JudgeEndpoint,
     /// The questions, if they are several.
     several: Option<&'a Question>,
+    /// The most tokens of a reply.
+    limit: Option<u32>,
     message: JudgeMessage,
     vote: u32,
 }
@@ -249,11 +262,11 @@ pub struct AskedBallot<'a> {
 impl AskedBallot<'_> {
     /// The action that calls it.
     pub fn action(self) -> JudgeAction {
-        let Self { seat, several, message, vote } = self;
+        let Self { seat, several, limit: max_tokens, message, vote } = self;
         let JudgeMessage { system, user, quotable, shared } = message;
         let blank = seat.blank.clone();
         let question = several.cloned().unwrap_or(blank.question);
-        JudgeAction { system, user, quotable, shared, question, vote, ..blank }
+        JudgeAction { system, user, quotable, shared, max_tokens, question, vote, ..blank }
     }
 
     /// The key of that action, without making it.
@@ -261,6 +274,7 @@ impl AskedBallot<'_> {
         self.seat.keys.key(&|name, to| match name {
             "system" => to.text(name, &self.message.system),
             "user" => to.text(name, &self.message.user),
+            "max_tokens" => to.number_or_absent(name, self.limit.map(f64::from)),
             "response_schema" => match self.several {
                 Some(question) => to.text(name, &question.schema().to_string()),
                 None => to.text(name, &self.seat.schema),
@@ -280,7 +294,13 @@ impl JudgeEndpoint {
 
     /// The endpoint of a model that does not judge: that of a target, or one that simulates its user.
     pub fn of_model(spec: &JudgeSpec, environment: BaseUrls<'_>) -> Self {
-        Self::new(spec, Question::Score(Scale::UNIT), None, environment)
+        // What a target says may be long.
+        let max_tokens = match spec.max_tokens {
+            ReplyLimit::Usual => ReplyLimit::Unlimited,
+            said => said,
+        };
+        let spec = JudgeSpec { max_tokens, ..spec.clone() };
+        Self::new(&spec, Question::Score(Scale::UNIT), None, environment)
     }
 
     /// The settings of such a model. What a judge is told is none of them.
@@ -331,7 +351,7 @@ impl JudgeEndpoint {
             shared: 0,
             temperature: provider::effective_temperature(spec),
             seed: spec.seed,
-            max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),
+            max_tokens: reply_limit::effective_limit(spec, &question),
             top_p: spec.top_p,
             extra_body: sorted_text(&spec.extra_body),
             headers: open_headers(&spec.headers),
@@ -353,7 +373,17 @@ impl JudgeEndpoint {
             blank.walk(to);
         });
         let schema = blank.question.schema().to_string();
-        Self { base_url, blank, schema, keys }
+        let further = reply_limit::further_limit(spec, &blank.question);
+        Self { base_url, blank, further, schema, keys }
+    }
+
+    /// The most tokens of a reply, to more than one question if there are `several`.
+    fn limit(&self, several: Option<&Question>) -> Option<u32> {
+        let further = match several {
+            Some(Question::Several(all)) => all.len().saturating_sub(1) as u32,
+            _ => 0,
+        };
+        self.blank.max_tokens.map(|most| most.saturating_add(self.further.saturating_mul(further)))
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.

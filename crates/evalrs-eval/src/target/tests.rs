@@ -11,8 +11,8 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::spec::{
     AdapterSource, AgentKind, ChatTarget, HeaderSpec, HeaderValue, HttpTarget, JudgeSpec,
     KeepWorkspace, Language, LettaAgentSource, LettaCodeTarget, LettaModelConfig, LettaTarget,
-    LiveTarget, ProgramSpec, Repeat, Role, SampleMember, SimulatedUser, TargetHooks, TargetModel,
-    WorkspaceSpec,
+    LiveTarget, ProgramSpec, Repeat, ReplyLimit, Role, SampleMember, SimulatedUser, TargetHooks,
+    TargetModel, WorkspaceSpec,
 };
 
 /// A conversation before it is an action: all that its key may depend on.
@@ -101,7 +101,7 @@ fn model() -> JudgeSpec {
         model: "m".to_owned(),
         base_url: Some("https://one.example/v1".to_owned()),
         seed: Some(1),
-        max_tokens: Some(9),
+        max_tokens: ReplyLimit::Tokens(9),
         top_p: Some(0.5),
         headers: vec![header(HeaderValue::Text("a".to_owned()))],
         ..JudgeSpec::default()
@@ -343,7 +343,7 @@ macro_rules! of_model {
             ("endpoint", |it| $of(it).endpoint = Some("gateway".to_owned())),
             ("temperature", |it| $of(it).temperature = Some(0.25)),
             ("seed", |it| $of(it).seed = Some(2)),
-            ("max_tokens", |it| $of(it).max_tokens = Some(10)),
+            ("max_tokens", |it| $of(it).max_tokens = ReplyLimit::Tokens(10)),
             ("top_p", |it| $of(it).top_p = None),
             ("extra_body", |it| drop($of(it).extra_body.insert("a".to_owned(), json!(1)))),
             ("headers", |it| $of(it).headers[0].value = HeaderValue::Text("b".to_owned())),

@@ -40,6 +40,7 @@ pub(super) async fn ask(
         api_key: launch.api_key.clone(),
         headers: launch.headers.clone(),
         price: None,
+        caching: None,
     };
     let server = LettaServer::new(access, world.clients)?;
     let had = asking.with_retries("a verdict", async |slot| {

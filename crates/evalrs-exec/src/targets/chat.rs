@@ -10,7 +10,7 @@ use evalrs_eval::judge::provider::ReplyEnding;
 use evalrs_eval::judge::provider::chat::{ChatMessage, transcript};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
-use evalrs_model::spec::ChatTarget;
+use evalrs_model::spec::{ChatTarget, ReplyLimit};
 
 /// Holds one conversation.
 pub(super) async fn converse(talk: Talk<'_>, chat: &ChatTarget) -> Result<TargetAnswer, Failure> {
@@ -19,7 +19,9 @@ pub(super) async fn converse(talk: Talk<'_>, chat: &ChatTarget) -> Result<Target
     let Some((endpoint, access)) = endpoint.zip(talk.launch.access.as_ref()) else {
         return Err(Failure::new(FailureKind::Unloadable, "it has no model"));
     };
-    let model = TalkingModel::new(endpoint, access, action.trial, "the model")?;
+    let goes_on =
+        !chat.tools.is_empty() || action.identity.user.is_some() || action.turns().len() > 1;
+    let model = TalkingModel::new(endpoint, access, action.trial, "the model")?.going_on(goes_on);
     let mut conversation = Conversation {
         talk,
         chat,
@@ -78,7 +80,7 @@ impl Conversation<'_> {
             self.usage = self.usage + reply.answer.usage;
             if reply.answer.ending == ReplyEnding::Truncated {
                 // Who wants short replies says so; who says nothing would be graded on half of one.
-                let is_wanted = self.chat.model.max_tokens.is_some();
+                let is_wanted = matches!(self.chat.model.max_tokens, ReplyLimit::Tokens(_));
                 if !is_wanted || reply.message.text.is_none() || !reply.message.calls.is_empty() {
                     return Err(self.model.truncated(&reply));
                 }

@@ -41,7 +41,7 @@ use tokio::time::Instant;
 use super::breaker::{Breaker, EndedAction};
 use super::executor::{DiscoveredFiles, Notice, Room};
 use super::programs::ProgramExecutor;
-pub use crate::launch::{TargetAccess, TargetLaunch};
+pub use crate::launch::{ChatCaching, TargetAccess, TargetLaunch};
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_eval::target::answer::TargetAnswer;
 #[cfg(not(feature = "judge"))]

@@ -7,9 +7,11 @@ use super::web::{RefusedReply, WebReply, WebRequest};
 use crate::Endpoint;
 use crate::judges::errors;
 use crate::judges::request::prepared;
-use crate::launch::TargetAccess;
+use crate::launch::{ChatCaching, TargetAccess};
+use evalrs_base::tokens::estimate;
+
 use evalrs_eval::judge::provider::chat::{ChatMessage, ChatRequest};
-use evalrs_eval::judge::provider::{self, ChatReply, Provider, ReplyEnding};
+use evalrs_eval::judge::provider::{self, ChatMark, ChatReply, Provider, ReplyEnding};
 use evalrs_eval::judge::request_url::url;
 use evalrs_eval::judge::{JudgeAction, JudgeEndpoint, json as lenient};
 use evalrs_model::outcome::{Failure, FailureKind};
@@ -23,6 +25,8 @@ pub(super) struct TalkingModel<'a> {
     access: &'a TargetAccess,
     /// What it is called in messages.
     who: &'static str,
+    /// Whether its conversation has several requests.
+    goes_on: bool,
 }
 
 impl<'a> TalkingModel<'a> {
@@ -39,7 +43,24 @@ impl<'a> TalkingModel<'a> {
             Failure::new(FailureKind::Unloadable, message)
         })?;
         let seed = settings.seed.map(|seed| seed.wrapping_add(i64::from(trial)));
-        Ok(Self { settings: JudgeAction { seed, ..settings.clone() }, provider, access, who })
+        let settings = JudgeAction { seed, ..settings.clone() };
+        Ok(Self { settings, provider, access, who, goes_on: false })
+    }
+
+    /// The same model in a conversation that has several requests or not.
+    pub(super) fn going_on(self, goes_on: bool) -> Self {
+        Self { goes_on, ..self }
+    }
+
+    /// What of a request the provider is to cache, where it may be told.
+    fn mark(&self, system: Option<&str>, tools: &[Value]) -> Option<ChatMark> {
+        let ChatCaching { terms, is_shared } = self.access.caching?;
+        let length = || {
+            let tools: u64 = tools.iter().map(|tool| estimate(&tool.to_string())).sum();
+            system.map_or(0, estimate) + tools
+        };
+        let opening = is_shared && length() >= terms.least;
+        Some(ChatMark { opening, whole: self.goes_on, is_for_hour: terms.is_for_hour })
     }
 
     pub(super) async fn ask(
@@ -50,7 +71,10 @@ impl<'a> TalkingModel<'a> {
         messages: &[ChatMessage],
     ) -> Result<ChatReply, Failure> {
         let chat = ChatRequest { settings: &self.settings, system, tools, messages, shape: None };
-        let request = self.provider.chat_request(&chat);
+        let mut request = self.provider.chat_request(&chat);
+        if let Some(mark) = self.mark(system, tools) {
+            self.provider.mark_chat(&mut request, mark);
+        }
         let url = url(&self.access.base_url, &request.path);
         let TargetAccess { api_key, headers, .. } = self.access;
         let info = self.provider.info();

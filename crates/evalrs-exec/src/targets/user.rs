@@ -54,7 +54,8 @@ impl<'a> UserTurns<'a> {
             None => None,
             Some((user, (endpoint, access))) => {
                 let who = "the simulated user";
-                let model = TalkingModel::new(endpoint, access, action.trial, who)?;
+                let model = TalkingModel::new(endpoint, access, action.trial, who)?
+                    .going_on(user.max_turns > 1);
                 let messages = vec![ChatMessage::User(OPENING.to_owned())];
                 Some(UserModel { user, model, system: system(user), messages })
             }

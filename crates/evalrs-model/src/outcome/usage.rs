@@ -52,18 +52,7 @@ impl Usage {
         Some(price.cost(self.input, self.output))
     }
 
-    /// What is billed for it by `prices`, with what was cached and how it was served. None where no price is known.
-    pub fn billed(
-        self,
-        prices: &Prices,
-        asked: Option<&str>,
-        answered: Option<&str>,
-    ) -> Option<Cost> {
-        let mut models = asked.into_iter().chain(answered);
-        models.find_map(|model| prices.billing(model)).map(|price| self.billed_at(price))
-    }
-
-    /// The same by the price of a model.
+    /// What is billed for it by the price of a model, with what was cached and how it was served.
     pub fn billed_at(self, price: Price) -> Cost {
         let Self { input, output, cache_read, cache_write, .. } = self;
         let share = self.tier.map_or(1.0, ServiceTier::share);

@@ -94,7 +94,8 @@ pub struct JudgeSpec {
     pub temperature: Option<f64>,
     pub seed: Option<i64>,
     /// The most tokens of a reply.
-    pub max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "crate::is_default")]
+    pub max_tokens: ReplyLimit,
     /// Nucleus sampling, 0..=1.
     pub top_p: Option<f64>,
     /// Further members of the request body, an object.
@@ -264,7 +265,7 @@ impl Default for JudgeSpec {
             headers: Vec::new(),
             temperature: Some(0.0),
             seed: None,
-            max_tokens: None,
+            max_tokens: ReplyLimit::Usual,
             top_p: None,
             extra_body: Map::new(),
             response_format: ReplyFormat::Auto,
@@ -278,6 +279,19 @@ impl Default for JudgeSpec {
     }
 }
 
+/// The most tokens of a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub enum ReplyLimit {
+    /// As many as a verdict takes.
+    #[default]
+    Usual,
+    /// As many as the provider gives.
+    Unlimited,
+    /// So many.
+    Tokens(u32),
+}
+
 /// Whether requests say what the provider is to cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
@@ -288,6 +302,8 @@ pub enum CachingChoice {
     Auto,
     /// Wherever the model is served: a gateway passes it on.
     On,
+    /// The same, and for an hour where the provider offers that.
+    Hour,
     /// Never.
     Off,
 }

@@ -33,7 +33,7 @@ pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
 pub use judge::{
     AgentSpec, CachingChoice, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue,
-    JudgeProgramSpec, JudgeSpec, Patience, ReplyFormat, RubricSpec, TierChoice,
+    JudgeProgramSpec, JudgeSpec, Patience, ReplyFormat, ReplyLimit, RubricSpec, TierChoice,
 };
 pub use label::{CalibrationBounds, Label, LabelMeaning, LabelPick, LabelsSpec};
 pub use lint::Lint;

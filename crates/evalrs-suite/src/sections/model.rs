@@ -22,7 +22,7 @@ use evalrs_base::yaml::source;
 use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::provider::AGENTS;
 use evalrs_eval::judge::secret_parameters;
-use evalrs_model::spec::{CachingChoice, JudgeSpec, Patience, ReplyFormat, TierChoice};
+use evalrs_model::spec::{CachingChoice, JudgeSpec, Patience, ReplyFormat, ReplyLimit, TierChoice};
 
 /// The settings of one judge that the grader sets for all of its panel.
 pub(crate) const JUDGE: &[FieldSpec] = fields![
@@ -34,11 +34,11 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "headers": HEADERS => "more request headers: `Name: text`, or `Name: {env: VARIABLE}` for a secret";
     "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")), or "0.0" => "the sampling temperature; `null` sends none, and reasoning models get 1.0";
     "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed";
-    "max_tokens": COUNT => "the most tokens of a reply";
+    "max_tokens": OrNull(&COUNT) => "the most tokens of a reply; if absent 1000, or 8000 for models that reason; `null` sends no limit";
     "top_p": FRACTION => "nucleus sampling";
     "extra_body": MapOf(&Anything) => "more members of the request body";
     "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how to request JSON: by schema, in JSON mode, in words (`text`), or by the strictest that the endpoint accepts (`auto`)";
-    "prompt_caching": Choice(CachingChoice::VARIANTS), or "\"auto\"" => "whether requests mark what the provider is to cache: at its own address (`auto`), wherever the model is served (`on`), or never (`off`)";
+    "prompt_caching": Choice(CachingChoice::VARIANTS), or "\"auto\"" => "whether requests mark what the provider is to cache: at its own address (`auto`), wherever the model is served (`on`, or `hour` for an hour), or never (`off`)";
     "service_tier": Choice(TierChoice::VARIANTS), or "\"default\"" => "whether OpenAI answers at once (`default`), or at half the price when it has room (`flex`)";
     "batch": Truth => "whether `run --batch` sends its requests as batches; if absent, at the provider's own address";
     "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after timeouts, refused connections and the statuses 408, 409, 421, 423 to 425, 429, 499 and 5xx";
@@ -87,7 +87,7 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         headers,
         temperature,
         seed: fields.whole("seed"),
-        max_tokens: fields.whole("max_tokens"),
+        max_tokens: reply_limit(fields),
         top_p: fields.number("top_p"),
         extra_body: extra_body(fields.take("extra_body")),
         response_format: fields.variant("response_format").unwrap_or_default(),
@@ -97,6 +97,14 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         patience: patience(fields, &defaults.patience),
         agent,
         program: None,
+    }
+}
+
+/// Of what is said wrong nothing is known, as of what is not said.
+fn reply_limit(fields: &FieldSet<'_>) -> ReplyLimit {
+    match fields.take_or_null("max_tokens") {
+        Some(field) if field.value.value == Yaml::Null => ReplyLimit::Unlimited,
+        _ => fields.whole("max_tokens").map_or(ReplyLimit::Usual, ReplyLimit::Tokens),
     }
 }
 
@@ -236,8 +244,11 @@ fn patience(fields: &FieldSet<'_>, defaults: &Patience) -> Patience {
 /// A judge as it is written back.
 pub(crate) fn written(spec: &JudgeSpec) -> Value {
     let mut judge = without_empty(json!(spec));
-    // Here null says something: no temperature is sent.
+    // Here null says something: no temperature is sent, or no limit.
     judge["temperature"] = json!(spec.temperature);
+    if spec.max_tokens == ReplyLimit::Unlimited {
+        judge["max_tokens"] = Value::Null;
+    }
     if let Some(agent) = &spec.agent {
         // What its file says is not written beside it.
         leave_out(&mut judge, &["temperature", "response_format", "model"]);

@@ -8,7 +8,7 @@ use super::*;
 use evalrs_model::spec::{
     Aggregation, CachingChoice, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate,
     GraderKind, GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, RecordingJoin, ReplyFormat,
-    RubricSpec, TargetSpec, TierChoice,
+    ReplyLimit, RubricSpec, TargetSpec, TierChoice,
 };
 use evalrs_test_data::letta_agent::judge_file;
 use evalrs_trajectory::FORMATS;
@@ -84,7 +84,7 @@ fn everything_has_its_default() {
         headers: Vec::new(),
         temperature: Some(0.0),
         seed: None,
-        max_tokens: None,
+        max_tokens: ReplyLimit::Usual,
         top_p: None,
         extra_body: Map::new(),
         response_format: ReplyFormat::Auto,

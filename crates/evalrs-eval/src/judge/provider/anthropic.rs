@@ -3,9 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::api::{
-    Answer, Auth, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
+    Answer, Auth, ChatMark, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
 };
-use super::body::{count, joined, members, set_ephemeral, text_at, with_extra_body};
+use super::body::{
+    count, ephemeral, joined, mark_text, members, set_ephemeral, text_at, with_extra_body,
+};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
 use crate::judge::JudgeAction;
 use crate::judge::question::{Question, ReplyShape};
@@ -83,7 +85,22 @@ impl Provider for Anthropic {
     }
 
     fn mark(&self, request: &mut Request, action: &JudgeAction, mark: PromptMark) {
-        set_ephemeral(&mut request.body, action, mark == PromptMark::Prefix);
+        if mark != PromptMark::Nothing {
+            set_ephemeral(&mut request.body, action, mark == PromptMark::Hour);
+        }
+    }
+
+    fn mark_chat(&self, request: &mut Request, mark: ChatMark) {
+        let said = ephemeral(mark.is_for_hour);
+        if mark.opening
+            && let Some(system) = request.body.get_mut("system")
+        {
+            mark_text(system, "cache_control", &said);
+        }
+        // The API moves this mark to the end of each request.
+        if mark.whole {
+            request.body.entry("cache_control").or_insert(said);
+        }
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {

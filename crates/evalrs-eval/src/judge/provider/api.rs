@@ -54,6 +54,9 @@ pub trait Provider: Sync {
     /// Says in a request for an action what the provider is to cache.
     fn mark(&self, _request: &mut Request, _action: &JudgeAction, _mark: PromptMark) {}
 
+    /// Says in a request of a conversation what the provider is to cache.
+    fn mark_chat(&self, _request: &mut Request, _mark: ChatMark) {}
+
     /// Says in a request that it is answered when the provider has room, at half the price; true if it can say so.
     fn flex(&self, _request: &mut Request) -> bool {
         false
@@ -149,6 +152,8 @@ pub enum PromptMark {
     Nothing,
     /// The beginning of the prompt is, which other requests share.
     Prefix,
+    /// The same, for an hour.
+    Hour,
 }
 
 impl PromptMark {
@@ -157,13 +162,25 @@ impl PromptMark {
         match self {
             Self::Nothing => "none",
             Self::Prefix => "prefix",
+            Self::Hour => "hour",
         }
     }
 
     /// That of this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Nothing, Self::Prefix].into_iter().find(|mark| mark.name() == name)
+        [Self::Nothing, Self::Prefix, Self::Hour].into_iter().find(|mark| mark.name() == name)
     }
+}
+
+/// What of a conversation other requests begin with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChatMark {
+    /// The system prompt and the tools: other conversations have the same.
+    pub opening: bool,
+    /// All of it: it goes on.
+    pub whole: bool,
+    /// Whether it is to be cached for an hour.
+    pub is_for_hour: bool,
 }
 
 /// What a response says.

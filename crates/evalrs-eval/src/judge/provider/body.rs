@@ -22,10 +22,29 @@ pub(super) fn marked_parts(action: &JudgeAction, mark: &str, said: &Value) -> Op
 }
 
 /// Marks what is to be cached as Anthropic does, where nothing is cached without a mark.
-pub(super) fn set_ephemeral(body: &mut Map<String, Value>, action: &JudgeAction, is_shared: bool) {
-    let parts = marked_parts(action, "cache_control", &json!({"type": "ephemeral"}));
-    if let Some(parts) = parts.filter(|_| is_shared) {
+pub(super) fn set_ephemeral(
+    body: &mut Map<String, Value>,
+    action: &JudgeAction,
+    is_for_hour: bool,
+) {
+    if let Some(parts) = marked_parts(action, "cache_control", &ephemeral(is_for_hour)) {
         set_first_content(body, parts);
+    }
+}
+
+/// How Anthropic's API marks what is to be cached.
+pub(super) fn ephemeral(is_for_hour: bool) -> Value {
+    if is_for_hour {
+        json!({"type": "ephemeral", "ttl": "1h"})
+    } else {
+        json!({"type": "ephemeral"})
+    }
+}
+
+/// Marks a text that stands where parts may stand too. What is none stays as it is.
+pub(super) fn mark_text(content: &mut Value, mark: &str, said: &Value) {
+    if let Value::String(text) = content {
+        *content = json!([{"type": "text", "text": text, mark: said}]);
     }
 }
 

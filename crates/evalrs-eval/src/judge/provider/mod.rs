@@ -19,7 +19,8 @@ pub mod refused;
 
 pub use super::question::ReplyShape;
 pub use api::{
-    Answer, Auth, ChatReply, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
+    Answer, Auth, ChatMark, ChatReply, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding,
+    Request,
 };
 
 use evalrs_base::price::caching::CacheTerms;
@@ -136,8 +137,17 @@ fn is_own(info: &ProviderInfo, base_url: &str) -> bool {
 /// the suite says that a gateway passes it on. None of a model that is not known.
 pub fn caching(spec: &JudgeSpec, base_url: &str) -> Option<CacheTerms> {
     let is_own = is_own(info(&spec.provider)?, base_url);
-    let is_said = is_own || spec.prompt_caching == CachingChoice::On;
-    caching_of(&spec.model).filter(|_| is_said)
+    let terms = caching_of(&spec.model)?;
+    match spec.prompt_caching {
+        CachingChoice::Hour => Some(terms.for_hour()),
+        CachingChoice::On => Some(terms),
+        CachingChoice::Auto | CachingChoice::Off => is_own.then_some(terms),
+    }
+}
+
+/// Whether a model is of those of a provider's own that reason before they answer: they take one temperature.
+pub(super) fn reasons(model: &str) -> bool {
+    PROVIDERS.iter().any(|provider| provider.fixed_temperature(model).is_some())
 }
 
 /// The temperature to send: the only one that the model takes, if there is such; none if the suite says null, whatever

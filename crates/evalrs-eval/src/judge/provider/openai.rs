@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::api::{
-    Answer, Auth, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
+    Answer, Auth, ChatMark, Complaint, PromptMark, Provider, ProviderInfo, ReplyEnding, Request,
 };
 use super::body::{
-    count, joined, marked_parts, members, set_ephemeral, set_first_content, text_at,
-    with_extra_body,
+    count, ephemeral, joined, mark_text, marked_parts, members, set_ephemeral, set_first_content,
+    text_at, with_extra_body,
 };
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage};
 use crate::judge::JudgeAction;
@@ -161,7 +161,9 @@ impl Provider for OpenAi {
         let marked = caching_of(&action.model).map(|it| it.mark);
         // Gateways have models of other makers, and pass on the marks of those.
         if marked == Some(CacheMark::Ephemeral) {
-            set_ephemeral(&mut request.body, action, mark == PromptMark::Prefix);
+            if mark != PromptMark::Nothing {
+                set_ephemeral(&mut request.body, action, mark == PromptMark::Hour);
+            }
             return;
         }
         let is_marked = marked == Some(CacheMark::Explicit);
@@ -171,14 +173,42 @@ impl Provider for OpenAi {
             return;
         }
         request.body.insert("prompt_cache_options".to_owned(), json!({"mode": "explicit"}));
-        if mark == PromptMark::Prefix
+        if mark != PromptMark::Nothing
             && let Some(parts) =
                 marked_parts(action, "prompt_cache_breakpoint", &json!({"mode": "explicit"}))
         {
             set_first_content(&mut request.body, parts);
             let shared = action.user.get(..action.shared).unwrap_or_default();
-            let key = blake3::hash(format!("{}\n{shared}", action.system).as_bytes()).to_hex();
-            request.body.entry("prompt_cache_key").or_insert_with(|| json!(key[..KEY_DIGITS]));
+            set_cache_key(&mut request.body, &format!("{}\n{shared}", action.system));
+        }
+    }
+
+    fn mark_chat(&self, request: &mut Request, mark: ChatMark) {
+        let body = &mut request.body;
+        let model = body.get("model").and_then(Value::as_str).and_then(caching_of);
+        let opening = body.get_mut("messages").and_then(|it| it.get_mut(0));
+        let opening = opening.filter(|first| mark.opening && first["role"] == "system");
+        match model.map(|model| model.mark) {
+            // A gateway passes it on.
+            Some(CacheMark::Ephemeral) => {
+                if let Some(first) = opening {
+                    mark_text(&mut first["content"], "cache_control", &ephemeral(mark.is_for_hour));
+                }
+            }
+            // A conversation that goes on begins with all that came before: the end of each request is cached, as by itself.
+            Some(CacheMark::Explicit) if !mark.whole => {
+                let explicit = json!({"mode": "explicit"});
+                let said = opening.map(|first| {
+                    let said = first["content"].to_string();
+                    mark_text(&mut first["content"], "prompt_cache_breakpoint", &explicit);
+                    said
+                });
+                if let Some(said) = said {
+                    set_cache_key(body, &said);
+                }
+                body.entry("prompt_cache_options").or_insert(explicit);
+            }
+            _ => {}
         }
     }
 
@@ -268,10 +298,18 @@ impl Provider for OpenAi {
     }
 }
 
+/// Names what a request begins with, so that the provider sends it to a machine that has it.
+fn set_cache_key(body: &mut Map<String, Value>, beginning: &str) {
+    let key = blake3::hash(beginning.as_bytes()).to_hex();
+    body.entry("prompt_cache_key").or_insert_with(|| json!(key[..KEY_DIGITS]));
+}
+
 /// Whether a model is of those that reason before they answer: they take other settings.
 fn reasons(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or_default();
-    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
+    let number_after =
+        |start| model.strip_prefix(start).and_then(|rest| rest.chars().next()?.to_digit(10));
+    number_after("o").is_some() || number_after("gpt-").is_some_and(|number| number >= 5)
 }
 
 /// The refusal of the model instead of an answer, in its own member or as a part of the content.

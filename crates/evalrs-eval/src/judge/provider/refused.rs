@@ -2,12 +2,18 @@
 
 use super::api::Request;
 
-/// The settings that a request may do without, as suites and errors name them, and as Google does.
-const OPTIONAL: [[&str; 2]; 3] =
-    [["temperature", "temperature"], ["seed", "seed"], ["top_p", "topP"]];
+/// The settings that a request may do without: as suites name them, then as providers do.
+const OPTIONAL: [[&str; 3]; 4] = [
+    ["temperature", "temperature", "temperature"],
+    ["seed", "seed", "seed"],
+    ["top_p", "top_p", "topP"],
+    [LIMIT, "max_completion_tokens", "maxOutputTokens"],
+];
+
+const LIMIT: &str = "max_tokens";
 
 /// How errors say that a model does not take what they name.
-const REFUSALS: [&str; 8] = [
+const REFUSALS: [&str; 9] = [
     "unsupported",
     "not supported",
     "does not support",
@@ -16,11 +22,19 @@ const REFUSALS: [&str; 8] = [
     "deprecated",
     "not permitted",
     "not allowed",
+    "too large",
 ];
+
+/// How vLLM says that a prompt and the longest reply are longer than the model reads.
+const NO_ROOM: &str = "in the completion";
 
 /// The setting in a request of which the message of an error says that the model does not take it, if the request may do without.
 pub fn refused_setting(request: &Request, message: &str) -> Option<&'static str> {
     let lower = message.to_lowercase();
+    // The prompt fits, but not together with the longest reply.
+    if lower.contains(NO_ROOM) && has(request, &OPTIONAL[3]) {
+        return Some(LIMIT);
+    }
     if !REFUSALS.iter().any(|words| lower.contains(words)) {
         return None;
     }
@@ -39,7 +53,11 @@ pub fn leave_out(request: &mut Request, setting: &str) {
     request.body.retain(|name, _| !names.contains(&name.as_str()));
 }
 
-fn has(request: &Request, names: &[&str; 2]) -> bool {
+fn has(request: &Request, names: &[&str; 3]) -> bool {
+    // Anthropic's API needs a limit.
+    if names.contains(&LIMIT) && request.path.ends_with("/messages") {
+        return false;
+    }
     let config = request.body.get("generationConfig");
     let is_in = |name: &&str| {
         request.body.contains_key(*name) || config.is_some_and(|it| it.get(*name).is_some())
@@ -70,9 +88,14 @@ mod tests {
             ),
             ("`temperature` is deprecated for this model", Some("temperature")),
             ("seed: Extra inputs are not permitted", Some("seed")),
-            // It was not sent, or has to be.
+            // It was not sent.
             ("Unsupported parameter: 'top_p'", None),
-            ("Unsupported parameter: 'max_tokens'", None),
+            ("Unsupported parameter: 'max_tokens'", Some("max_tokens")),
+            ("max_tokens is too large: 9. It can be at most 4.", Some("max_tokens")),
+            (
+                "you requested 12 tokens (3 in the messages, 9 in the completion)",
+                Some("max_tokens"),
+            ),
             // Another word, or no refusal.
             ("Unsupported parameter: 'seeds'", None),
             ("the seed must be a number", None),
@@ -84,6 +107,8 @@ mod tests {
         leave_out(&mut left, "seed");
         leave_out(&mut left, "model");
         assert_eq!(left, request(&json!({"model": "m", "temperature": 0, "max_tokens": 9})));
+        let anthropic = Request { path: "/v1/messages".to_owned(), ..left };
+        assert_eq!(refused_setting(&anthropic, "max_tokens: 9 is too large"), None);
         let mut google = request(&json!({"generationConfig": {"topP": 0.5, "seed": 7}}));
         assert_eq!(refused_setting(&google, "topP is not supported"), Some("top_p"));
         leave_out(&mut google, "top_p");

@@ -10,7 +10,7 @@ use crate::section::{COUNT, FRACTION, FieldSpec, Section, fields};
 use crate::sections::headers::HEADERS;
 use crate::sections::model::{self, talking_model};
 use crate::written::{extend, leave_out, without_empty};
-use evalrs_model::spec::{JudgeSpec, ReplyFormat, SimulatedUser};
+use evalrs_model::spec::{CachingChoice, JudgeSpec, ReplyFormat, SimulatedUser};
 
 /// The model that answers for a user.
 pub(crate) static USER: Section = Section::new(
@@ -40,6 +40,7 @@ pub(crate) const MODEL: &[FieldSpec] = fields![
     "top_p": FRACTION => "nucleus sampling";
     "extra_body": MapOf(&Anything) => "more members of the request body";
     "response_format": Choice(ReplyFormat::VARIANTS) => "not used here";
+    "prompt_caching": Choice(CachingChoice::VARIANTS), or "\"auto\"" => "whether requests mark what the provider is to cache: at its own address (`auto`), wherever the model is served (`on`, `hour`), or never (`off`)";
 ];
 
 pub(crate) fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<SimulatedUser> {

@@ -11,7 +11,7 @@ use evalrs_base::file_text::FileText;
 use evalrs_eval::judge::provider::effective_temperature;
 use evalrs_model::spec::{
     Combine, CompareTo, GraderKind, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat,
-    RubricSpec, Scale,
+    ReplyLimit, RubricSpec, Scale,
 };
 
 #[test]
@@ -37,7 +37,7 @@ fn every_field_of_a_rubric_is_read() {
         api_key_env: Some("KEY".to_owned()),
         temperature: Some(0.001),
         seed: Some(7),
-        max_tokens: Some(64),
+        max_tokens: ReplyLimit::Tokens(64),
         top_p: Some(0.5),
         extra_body,
         headers: vec![
