@@ -9,6 +9,7 @@ pub use evalrs_harness::commands::HarnessCommand;
 #[cfg(feature = "serve")]
 use evalrs_serve::args::ServeArgs;
 use evalrs_use_cases::args::{EvaluateArgs, SelectArgs, StoreArgs};
+use evalrs_use_cases::partition::PartitionArgs;
 
 mod agree;
 mod batch;
@@ -20,6 +21,7 @@ mod diff;
 mod examples;
 mod groups;
 mod records;
+mod runs;
 mod setup;
 pub mod usage_code;
 mod watch;
@@ -32,6 +34,7 @@ pub use calibrate::CalibrateSuiteArgs;
 pub use diff::{DiffArgs, DiffFormat};
 pub use groups::{CommandGroup, GROUPS};
 pub use records::{HistoryArgs, ReportArgs, ReportKind};
+pub use runs::{MergeArgs, RunsArgs, RunsCommand, RunsExportArgs, RunsListArgs, RunsRemoveArgs};
 #[cfg(feature = "import")]
 pub use setup::ImportSourceArgs;
 pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage};
@@ -112,7 +115,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 if the gate passes, 1 if it fails, 2 if the command line or a file is wrong, 3 if missing grades or
     /// errors could change the gate, 4 if judgments are out in a batch, 130 if interrupted.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Rerun on each save and show what moved
     ///
     /// evalrs evaluates the suite and stays. Each save of a rubric, suite or dataset repeats exactly the grades that it
@@ -158,6 +161,14 @@ pub enum Command {
     Batch(BatchCommandArgs),
     /// Export, merge, check and trim the cache
     Cache(CacheArgs),
+    /// List, export and remove recorded runs
+    Runs(RunsArgs),
+    /// Join the parts of a run
+    ///
+    /// Each part was made with `run --partition` and written by `evalrs runs export`. evalrs brings the outcomes of all parts
+    /// into the cache and evaluates the whole suite from there. It calls nothing. The record has the bytes of a run in one
+    /// piece, and the exit code is that of its gate. If a part or a sample is missing, it is 3.
+    Merge(MergeArgs),
     #[cfg(feature = "harness")]
     #[command(flatten)]
     Harness(HarnessCommand),
@@ -207,6 +218,8 @@ pub struct PlanArgs {
     pub suites: Vec<String>,
     #[command(flatten)]
     pub select: SelectArgs,
+    #[command(flatten)]
+    pub part: PartitionArgs,
     /// Plan to repeat cached judgments
     ///
     /// `--refresh=GRADER` plans to repeat those of one grader.

@@ -133,6 +133,11 @@ pub struct ExportArgs {
     /// `evalrs run --frozen` then needs neither the target nor the judges. Conversations are large.
     #[arg(long)]
     pub targets: bool,
+    /// Write what each sample costs to this file instead
+    ///
+    /// `evalrs run --partition I/N --costs FILE` deals samples out by it. The costs are the tokens of the last whole run.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "prune", "targets", "git", "json"])]
+    pub costs: Option<String>,
     /// Write a .gitattributes file beside it too
     ///
     /// With it git merges such files line by line.

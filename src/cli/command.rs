@@ -1,6 +1,6 @@
 //! What is known of a command before it runs: its suite, what it prints, how it exits.
 
-use super::{BatchCommand, CacheCommand, Command, DiffFormat};
+use super::{BatchCommand, CacheCommand, Command, DiffFormat, RunsCommand};
 use evalrs_report::Audience;
 
 impl Command {
@@ -24,6 +24,12 @@ impl Command {
             Self::Calibrate(args) => Some(&args.suite),
             #[cfg(feature = "import")]
             Self::Import(_) => None,
+            Self::Merge(args) => args.suite.as_deref(),
+            Self::Runs(args) => match &args.command {
+                RunsCommand::List(args) => args.suite.as_deref(),
+                RunsCommand::Export(args) => args.suite.as_deref(),
+                RunsCommand::Remove(args) => args.suite.as_deref(),
+            },
             Self::Diff(_)
             | Self::List(_)
             | Self::StripTypes { .. }
@@ -86,6 +92,11 @@ impl Command {
             Self::Calibrate(_) => true,
             Self::Completions(_) | Self::Mcp(_) | Self::StripTypes { .. } => true,
             Self::Man(args) => args.output.is_none(),
+            Self::Merge(args) => args.format.audience != Audience::Terminal,
+            Self::Runs(args) => match &args.command {
+                RunsCommand::List(args) => args.json,
+                RunsCommand::Export(_) | RunsCommand::Remove(_) => false,
+            },
             Self::Init(_) => false,
             #[cfg(feature = "serve")]
             Self::Serve(_) => false,

@@ -111,6 +111,41 @@ evalrs cache export suite.yaml
 evalrs cache export suite.yaml --prune",
     ),
     (
+        "runs",
+        "# Show what is recorded here
+evalrs runs list
+# Write the last run to one file
+evalrs runs export latest -o run.zip",
+    ),
+    (
+        "runs list",
+        "# Show the last five runs
+evalrs runs list --limit 5
+# Read them in a script
+evalrs runs list --json",
+    ),
+    (
+        "runs export",
+        "# Write the last run to one file
+evalrs runs export -o run.zip
+# Write the record alone, for a report
+evalrs runs export latest~1 --record-only",
+    ),
+    (
+        "runs remove",
+        "# Remove the run before the last
+evalrs runs remove latest~1
+# Remove a run of another workspace
+evalrs runs remove latest --suite bot.yaml",
+    ),
+    (
+        "merge",
+        "# Join the parts, and exit by the gate
+evalrs merge part-*.zip
+# Report to a pull request
+evalrs merge part-*.zip --format markdown",
+    ),
+    (
         "batch",
         "# Show what is out, then bring answers into the cache
 evalrs batch list

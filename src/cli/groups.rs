@@ -25,7 +25,10 @@ impl CommandGroup {
 pub const GROUPS: &[CommandGroup] = &[
     CommandGroup { title: "Evaluate", commands: &["run", "watch", "plan", "batch", "calibrate"] },
     CommandGroup { title: "Inspect", commands: &["explain", "diff", "agree", "history"] },
-    CommandGroup { title: "Share and serve", commands: &["report", "serve", "cache", "mcp"] },
+    CommandGroup {
+        title: "Share and serve",
+        commands: &["report", "serve", "runs", "merge", "cache", "mcp"],
+    },
     CommandGroup {
         title: "Set up",
         commands: &["init", "import", "validate", "list", "completions", "man"],

@@ -17,11 +17,18 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::diff_labels::LabelSource;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::records::{home, record};
+use evalrs_use_cases::run_files::NamedRuns;
 
 /// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let home = home(args.suite.as_deref(), console.system)?;
-    let [before, now] = evaluations(args, &home, console)?;
+    let names = args.old.iter().chain(&args.new).map(|name| Reference::parse(name).run);
+    let names: Vec<String> = names.collect();
+    let runs = NamedRuns::open(names.iter().map(String::as_str), console)?;
+    let home = match names.last().and_then(|name| runs.unpacked(name)) {
+        Some(unpacked) => unpacked.home.clone(),
+        None => home(args.suite.as_deref(), console.system)?,
+    };
+    let [before, now] = evaluations(args, &runs, &home, console)?;
     let [old, new] = match args.models.as_slice() {
         [one, other] => models(&side(&before, None, console)?.side, [one, other])?,
         _ => {
@@ -31,7 +38,9 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
         }
     };
     only_known_grader(args, [&old, &new])?;
-    let labels = labels(args, &now.0, &home, console)?;
+    let unpacked = names.last().and_then(|name| runs.unpacked(name));
+    let of_file = unpacked.map(|run| run.suite.as_str());
+    let labels = labels(args, &now.0, of_file, &home, console)?;
     let format = if args.json { DiffFormat::Json } else { args.format };
     let explained = if format == DiffFormat::Json { usize::MAX } else { args.moved };
     let grader = args.grader.as_deref();
@@ -66,13 +75,14 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
 fn labels(
     args: &DiffArgs,
     past: &PastRun,
+    of_file: Option<&str>,
     home: &str,
     console: &mut Console<'_>,
 ) -> Result<DiffLabels, Error> {
     if !args.models.is_empty() {
         return Ok(DiffLabels::default());
     }
-    let suite = args.suite.as_deref();
+    let suite = args.suite.as_deref().or(of_file);
     LabelSource { past, suite, labels: args.labels.as_deref(), home, cache_dir: None }.read(console)
 }
 
@@ -100,12 +110,13 @@ type Evaluation = (PastRun, Option<SaveAt>);
 /// and the last; of none, the last two runs of the suite.
 fn evaluations(
     args: &DiffArgs,
+    runs: &NamedRuns,
     home: &str,
     console: &Console<'_>,
 ) -> Result<[Evaluation; 2], Error> {
     if !args.models.is_empty() {
         let named = Reference::parse(args.old.as_deref().unwrap_or(LATEST));
-        let one = (record(&named.run, home, console)?, named.save);
+        let one = (runs.record(&named.run, home, console)?, named.save);
         return Ok([one.clone(), one]);
     }
     let Some(named) = &args.old else {
@@ -114,10 +125,10 @@ fn evaluations(
         return Ok([(before, None), (now, None)]);
     };
     let old = Reference::parse(named);
-    let before = (record(&old.run, home, console)?, old.save);
+    let before = (runs.record(&old.run, home, console)?, old.save);
     if let Some(new) = &args.new {
         let new = Reference::parse(new);
-        return Ok([before, (record(&new.run, home, console)?, new.save)]);
+        return Ok([before, (runs.record(&new.run, home, console)?, new.save)]);
     }
     if old.save.is_none() {
         if read_saves(console.system, &before.0.folder).records.len() >= 2 {

@@ -24,6 +24,7 @@ use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::session_of_sample;
+use evalrs_use_cases::run_files::NamedRuns;
 
 /// After the ids of all runs.
 const LAST: &str = "~";
@@ -39,8 +40,11 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         labels: args.labels.clone(),
         ..Overrides::default()
     };
+    let runs_in_files = NamedRuns::open([args.suite.as_str()], console)?;
+    let unpacked = runs_in_files.unpacked(&args.suite);
+    let suite = unpacked.map_or(args.suite.as_str(), |run| &run.suite);
     let (surroundings, mut session) =
-        session_of_sample(&args.sample, &args.suite, &args.store, overrides, console)?;
+        session_of_sample(&args.sample, suite, &args.store, overrides, console)?;
     let places = places(args, &session)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();

@@ -13,11 +13,13 @@ pub(crate) mod import;
 mod import_files;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod merge;
 pub(crate) mod man;
 pub(crate) mod plan;
 mod plan_batching;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod runs;
 #[cfg(feature = "import")]
 mod starter;
 pub(crate) mod mcp;
@@ -100,6 +102,8 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::List(args) => list::list(args, &mut console),
         Command::Batch(args) => batch::batch(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),
+        Command::Runs(args) => runs::runs_command(args, &mut console),
+        Command::Merge(args) => merge::merge_parts(args, &mut console),
         Command::StripTypes { file } => strip_types::strip_types(file, &mut console),
         #[cfg(feature = "harness")]
         Command::Harness(command) => command.run(&mut console),

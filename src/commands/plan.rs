@@ -15,14 +15,15 @@ use evalrs_engine::resolve::settings::{Settings, USUAL_LEAST};
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
+use evalrs_graph::queries;
 use evalrs_graph::results::{self, sample_id};
 use evalrs_metrics::reason::Reason;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_model::spec::GraderSpec;
 use evalrs_report::plan as report;
 use evalrs_report::plan::{
-    CachingLine, FollowingJudgments, Plan, PlanBasis, PlanLine, ShortPrompt, StoredElsewhere,
-    TokenEstimate,
+    CachingLine, CutLine, FollowingJudgments, Plan, PlanBasis, PlanLine, ShortPrompt,
+    StoredElsewhere, TokenEstimate,
 };
 use evalrs_store::record;
 use evalrs_store::record::history::History;
@@ -50,6 +51,7 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     let cache_dir = args.store.cache_dir.as_deref();
     let question =
         CommandQuestion::of(&args.suites, cache_dir, &format!("{words:?}"), false, console);
+    let question = question.filter(|_| args.part.partition.is_none());
     let is_known = question.map(|question| question.print_answer(console)).transpose()?;
     if is_known != Some(true) {
         plan_all(args, console)?;
@@ -58,10 +60,15 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
 }
 
 fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
+    let partition = args.part.read(true, console)?;
     let mut loaded = Vec::new();
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
-        let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        let over = Overrides {
+            labels: args.labels.clone(),
+            partition: partition.clone(),
+            ..overrides(&args.select)
+        };
         let repeats_calls = args.retry_errors || !args.refresh.is_empty();
         let load = if repeats_calls { loaded_session } else { session_that_knows };
         loaded.push(load(suite, &args.store, over, console)?);
@@ -144,6 +151,7 @@ fn plan_one(
         caching,
         batch_saves,
         out,
+        cut: cut_line(session),
         ..assembled(suite, &preview, &reasons, &forecast)
     };
     let ways = BatchingPlanner {
@@ -155,6 +163,13 @@ fn plan_one(
     };
     let batching = ways.of_each_rubric(session, console.system);
     Ok((Plan { batching, ..plan }, basis))
+}
+
+/// How the samples are cut into parts, if they are.
+fn cut_line(session: &Session) -> Option<CutLine> {
+    let cut = queries::selection(&session.db, session.root).cut.as_ref()?;
+    let part = session.root.overrides(&session.db).partition.as_ref()?.part;
+    Some(CutLine { digest: cut.digest.clone(), part, parts: cut.parts.clone() })
 }
 
 /// Half of what the graders would cost whose judges can be part of a batch, less what caches take off anyway.

@@ -19,20 +19,30 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::diff_labels::LabelSource;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::recorded_report::{RecordedReport, suite_of};
-use evalrs_use_cases::records::{home, record};
+use evalrs_use_cases::records::home;
+use evalrs_use_cases::run_files::NamedRuns;
 use evalrs_use_cases::run_moves::{LaterRun, moves_since};
 
 /// Writes the report of a recorded run. Whatever its gate says, writing it is a success.
 pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let home = home(args.suite.as_deref(), console.system)?;
     let named = Reference::parse(&args.run);
-    let past = record(&named.run, &home, console)?;
+    let against = args.against.as_deref();
+    let runs = NamedRuns::open([named.run.as_str()].into_iter().chain(against), console)?;
+    let home = match runs.unpacked(&named.run) {
+        Some(unpacked) => unpacked.home.clone(),
+        None => home(args.suite.as_deref(), console.system)?,
+    };
+    let past = runs.record(&named.run, &home, console)?;
+    let before = against.map(|named| runs.record(named, &home, console)).transpose()?;
     check_save(&past, named.save, console.system)?;
     let run = WholeRecord::open(console.system, &past.folder)
         .map_err(|error| unreadable(&past, &error))?;
+    let moved = before.map(|before| moved_since(args, [&before, &past], &run, &home, console));
+    let moved = moved.transpose()?.flatten();
     let report = RecordedReport {
         past: &past,
         run: &run,
+        place: runs.unpacked(&named.run).map_or(&run.folder, |_| &named.run),
         root: home.strip_suffix(".evalrs").unwrap_or_default(),
         options: ReportOptions {
             screen: console.screen(),
@@ -44,7 +54,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         suite: args.suite.clone().or_else(|| suite_of(&run, &home)),
         labels: None,
         cache_dir: args.store.cache_dir.clone(),
-        moved: against(args, &past, &run, &home, console)?,
+        moved,
     };
     let system = console.system;
     let mut warnings = Vec::new();
@@ -67,16 +77,14 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// What moved since the run that the command line names.
-fn against(
+/// What moved from one run to another, whose record is `run`.
+fn moved_since(
     args: &ReportArgs,
-    past: &PastRun,
+    [before, past]: [&PastRun; 2],
     run: &WholeRecord,
     home: &str,
     console: &mut Console<'_>,
 ) -> Result<Option<RunMoves>, Error> {
-    let Some(named) = &args.against else { return Ok(None) };
-    let before = record(named, home, console)?;
     let labels = LabelSource {
         past,
         suite: args.suite.as_deref(),
@@ -88,7 +96,7 @@ fn against(
     let digest = run.facts.results_digest.as_deref();
     let agreement = &run.summary.label_agreement;
     let now = LaterRun { past, digest, agreement, common: None };
-    Ok(moves_since(&before, now, || labels, console.system))
+    Ok(moves_since(before, now, || labels, console.system))
 }
 
 /// Writes it as `kind`, and reports what could not be read, a sentence each.

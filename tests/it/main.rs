@@ -70,6 +70,7 @@ mod report;
 mod rpc;
 mod rubric_lints;
 mod run;
+mod scale_out;
 mod secrets;
 #[cfg(unix)]
 mod servers;

@@ -1,8 +1,12 @@
-//! Zip archives: which files they hold, and what those say, within a limit.
+//! Zip archives: which files they hold, and what those say, within a limit; and archives of our own.
 //!
-//! Nothing is written anywhere. A member whose path leads out of the archive, or is not UTF-8, is none.
+//! What is read is written nowhere. A member whose path leads out of the archive, or is not UTF-8, is none.
 
-use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
+use std::io::{self, Write};
+
+use rawzip::{
+    CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipArchiveWriter, ZipSliceArchive,
+};
 
 use super::compression::{UnpackError, read_within};
 
@@ -53,6 +57,11 @@ impl<'a> Archive<'a> {
         Ok(Self { archive, members })
     }
 
+    /// The paths of all files, sorted.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.path.as_str())
+    }
+
     /// The names in a folder of the archive, sorted; none if it is not a folder. Its root is empty
     /// text.
     pub fn list(&self, folder: &str) -> Option<Vec<String>> {
@@ -90,30 +99,47 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// Writes an archive, file by file. Nothing in it says when: the same files give the same bytes.
+pub struct ArchiveWriter<W: Write>(ZipArchiveWriter<W>);
+
+impl<W: Write> ArchiveWriter<W> {
+    pub fn new(to: W) -> Self {
+        Self(ZipArchiveWriter::new(to))
+    }
+
+    /// Adds the file `path`, whose bytes `write` writes.
+    pub fn add(
+        &mut self,
+        path: &str,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let file = self.0.new_file(path).compression_method(CompressionMethod::DEFLATE);
+        let (mut entry, config) = file.start().map_err(io::Error::other)?;
+        let level = flate2::Compression::default();
+        let mut writer = config.wrap(flate2::write::DeflateEncoder::new(&mut entry, level));
+        write(&mut writer)?;
+        let (encoder, descriptor) = writer.finish().map_err(io::Error::other)?;
+        encoder.finish()?;
+        entry.finish(descriptor).map_err(io::Error::other)?;
+        Ok(())
+    }
+
+    /// Ends the archive.
+    pub fn finish(self) -> io::Result<W> {
+        self.0.finish().map_err(io::Error::other)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
-    use rawzip::{CompressionMethod, ZipArchiveWriter};
-
-    use super::Archive;
+    use super::{Archive, ArchiveWriter};
 
     fn zip(members: &[(&str, &str)]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut archive = ZipArchiveWriter::new(&mut bytes);
+        let mut archive = ArchiveWriter::new(Vec::new());
         for (path, text) in members {
-            let file = archive.new_file(path).compression_method(CompressionMethod::DEFLATE);
-            let (mut entry, config) = file.start().unwrap();
-            let encoder =
-                flate2::write::DeflateEncoder::new(&mut entry, flate2::Compression::default());
-            let mut writer = config.wrap(encoder);
-            writer.write_all(text.as_bytes()).unwrap();
-            let (encoder, descriptor) = writer.finish().unwrap();
-            encoder.finish().unwrap();
-            entry.finish(descriptor).unwrap();
+            archive.add(path, &mut |to| to.write_all(text.as_bytes())).unwrap();
         }
-        archive.finish().unwrap();
-        bytes
+        archive.finish().unwrap()
     }
 
     #[test]

@@ -190,6 +190,7 @@ pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
             .or_else(|| suite.map(|suite| suite.num_runs).filter(|runs| *runs > 1)),
         one_in: overrides.batching.map(|planned| planned.one_in),
         cases_per_record: row_spec(db, root).as_ref().map_or(1, RowSpec::cases),
+        partition: overrides.partition.clone(),
     }
 }
 

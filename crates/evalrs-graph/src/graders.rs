@@ -170,11 +170,16 @@ pub fn criteria_of<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Grader<'db>
     spec.graders(grader.name(db)).filter_map(named).collect()
 }
 
-/// The gate of the suite; none if the command line leaves out a grader that it needs.
+/// The gate of the suite; none if the command line leaves out a grader that it needs, or all parts of the samples but one: it is
+/// for the whole.
 #[salsa::tracked]
 pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
     let gate = suite(db, root).suite.as_ref()?.gate.as_ref()?;
-    let only = &root.overrides(db).graders;
+    let overrides: &Overrides = root.overrides(db);
+    if overrides.partition.as_ref().is_some_and(|partition| partition.part.is_some()) {
+        return None;
+    }
+    let only = &overrides.graders;
     let metrics = &suite(db, root).suite.as_ref()?.metrics;
     let is_grader = |name: &str| only.is_empty() || only.iter().any(|left| left == name);
     let is_left = |name: &str| match metrics.iter().find(|metric| metric.name == name) {

@@ -14,6 +14,7 @@ use evalrs_base::file_text::FileText;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::program::{ProgramFingerprint, Uncallable};
+use evalrs_model::cut::Partition;
 use evalrs_model::spec::{CriteriaPerRequest, ProgramSpec, SandboxKind};
 
 /// How long inputs last that no outcome changes.
@@ -127,6 +128,8 @@ pub struct Overrides {
     pub graders: Vec<String>,
     /// `--trials`: only trials below it.
     pub trials: Option<u32>,
+    /// `--partition`: a part of the samples.
+    pub partition: Option<Partition>,
     /// `--cached`: recorded results that stand in for the suite's target.
     pub cached: Option<String>,
     /// `--labels`: a file of labels to compare verdicts with.
@@ -149,7 +152,8 @@ pub struct PlannedBatching {
 impl Overrides {
     /// Whether the command line leaves no case of the suite out.
     pub fn has_every_case(&self) -> bool {
-        let Self { max_samples, tags, samples, trials, .. } = self;
-        max_samples.is_none() && tags.is_empty() && samples.is_empty() && trials.is_none()
+        let Self { max_samples, tags, samples, trials, partition, .. } = self;
+        let is_narrowed = max_samples.is_some() || trials.is_some() || partition.is_some();
+        !is_narrowed && tags.is_empty() && samples.is_empty()
     }
 }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_128;
 
 use evalrs_eval::dataset::row::RowId;
+use evalrs_model::cut::{Partition, SampleCut};
 use evalrs_model::delta::CaseId;
 
 /// Who a case is; ids that come from content already filled in.
@@ -88,6 +89,8 @@ pub struct Selection {
     pub all_samples: usize,
     /// Cases that claim to be the same, at most 20.
     pub duplicates: Vec<Duplicate>,
+    /// How the samples are cut into parts, if they are.
+    pub cut: Option<Arc<SampleCut>>,
 }
 
 /// The samples of a block: they are neighbours, so that few chunks are read.
@@ -108,6 +111,8 @@ pub struct Narrowing {
     pub one_in: Option<usize>,
     /// Results one record gives.
     pub cases_per_record: usize,
+    /// The part of what is left that is evaluated, where it is cut into parts.
+    pub partition: Option<Partition>,
 }
 
 /// Selects over the cases of every chunk, in order; for each, which of them the filter of the dataset leaves out: nothing
@@ -128,7 +133,40 @@ pub(crate) fn select(chunks: &[(&[SelectableCase], &[bool])], narrowing: &Narrow
         places.push(placed.collect());
         record += whos.len() / narrowing.cases_per_record;
     }
-    Selection { places, ..selecting.done }
+    let selection = Selection { places, ..selecting.done };
+    match &narrowing.partition {
+        Some(partition) => cut(selection, &selecting.ids, partition),
+        None => selection,
+    }
+}
+
+/// The same with nothing but the samples of one part.
+fn cut(selection: Selection, ids: &[String], partition: &Partition) -> Selection {
+    let cut = Arc::new(SampleCut::of(ids, partition));
+    let Some(part) = partition.part else {
+        return Selection { cut: Some(cut), ..selection };
+    };
+    // Sample → its ordinal in the part.
+    let mut samples = 0;
+    let ordinals = cut.part_of.iter().map(|of| {
+        let is_in = *of + 1 == part;
+        samples += u32::from(is_in);
+        is_in.then(|| samples - 1)
+    });
+    let ordinals: Vec<Option<u32>> = ordinals.collect();
+    let mut cases = 0;
+    let mut left = |place: CaseOrdinals| {
+        let selected = place.selected.and_then(|selected| {
+            let sample = (*ordinals.get(selected.sample as usize)?)?;
+            cases += 1;
+            Some(SelectedOrdinals { sample, ..selected })
+        });
+        CaseOrdinals { selected, ..place }
+    };
+    let places =
+        selection.places.iter().map(|chunk| chunk.iter().copied().map(&mut left).collect());
+    let places = places.collect();
+    Selection { places, samples: samples as usize, cases, cut: Some(cut), ..selection }
 }
 
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory. The maps hash these once
@@ -141,6 +179,8 @@ struct SelectionFold<'a> {
     models: HashMap<Option<String>, u32>,
     /// How many samples are evaluated, with those that are left out for others in their block.
     wanted: usize,
+    /// The names of the samples that are evaluated, where they are cut into parts.
+    ids: Vec<String>,
     done: Selection,
 }
 
@@ -187,6 +227,7 @@ impl<'a> SelectionFold<'a> {
             cases: HashMap::new(),
             models: HashMap::new(),
             wanted: 0,
+            ids: Vec::new(),
             done: Selection::default(),
         }
     }
@@ -260,10 +301,10 @@ impl<'a> SelectionFold<'a> {
         }
         let tagged = narrowing.tags.is_empty()
             || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
-        let named = narrowing.samples.is_empty()
+        let is_named = narrowing.samples.is_empty()
             || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
         let room = narrowing.max_samples.is_none_or(|most| of_all < most);
-        let is_wanted = tagged && named && room;
+        let is_wanted = tagged && is_named && room;
         let is_in_turn =
             narrowing.one_in.is_none_or(|one_in| (of_all / BLOCK).is_multiple_of(one_in));
         if !(is_wanted && is_in_turn) {
@@ -273,6 +314,9 @@ impl<'a> SelectionFold<'a> {
         }
         let ordinal = selected as u32;
         known.state = SampleState::In(ordinal);
+        if narrowing.partition.is_some() {
+            self.ids.push(named(who.id(), occurrence));
+        }
         self.done.samples += 1;
         self.wanted += 1;
         Some(ordinal)

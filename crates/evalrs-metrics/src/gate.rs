@@ -60,6 +60,17 @@ pub enum GateStatus {
     Undecided,
 }
 
+impl GateStatus {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 impl GateReport {
     /// What the gate, or the first of its conditions that lacks something, cannot be decided without.
     pub fn first_lack(&self) -> Option<GateLack> {

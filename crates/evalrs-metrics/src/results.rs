@@ -52,6 +52,11 @@ pub struct ReportHeader {
 }
 
 impl ReportHeader {
+    /// Which part of the samples was evaluated, as `2/7`; none where all were.
+    pub fn part(&self) -> Option<&str> {
+        self.settings.get("partition")?.as_str()
+    }
+
     /// The graders: their names and settings.
     pub fn graders(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
         let graders = self.settings.get("graders").and_then(Value::as_array).into_iter().flatten();

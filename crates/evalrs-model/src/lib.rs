@@ -17,6 +17,7 @@
 //! Nothing here knows of files, clocks, sockets, salsa or YAML, of how a grade is computed, or of where outcomes are stored.
 //! Begin with `spec`: nearly all other crates read it.
 
+pub mod cut;
 pub mod delta;
 pub mod expression;
 pub mod key;

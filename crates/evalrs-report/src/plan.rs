@@ -10,6 +10,7 @@ use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::{Cost, as_of};
 use evalrs_base::text::{about, grouped};
 use evalrs_metrics::metric::annotators::LabelCount;
+use evalrs_model::cut::PartSize;
 
 /// Why more may be asked than is planned.
 const AT_LEAST: &str = "at least: calls that depend on extracted submissions, grades or first verdicts are not known yet";
@@ -41,6 +42,19 @@ pub struct Plan {
     /// The judgments that are out in a batch, which no call is made for; only where there are some.
     #[serde(skip_serializing_if = "evalrs_model::is_default")]
     pub out: u64,
+    /// How the samples are cut into parts, where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutLine>,
+}
+
+/// How samples are cut into parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CutLine {
+    pub digest: String,
+    /// The part that is planned, from 1; null where all are.
+    pub part: Option<u32>,
+    /// The parts in order, with tokens as costs.
+    pub parts: Vec<PartSize>,
 }
 
 /// What calls would read from the caches of providers.
@@ -193,13 +207,35 @@ pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
         let cure = "; set it under `prices` in evalrs.toml";
         text!["no price is known of ", named(&basis.unpriced), cure]
     });
-    let hints = unpriced.into_iter().chain(replayed(&plan.totals));
+    let cut = plan.cut.iter().flat_map(cut_lines);
+    let hints = cut.chain(unpriced).chain(replayed(&plan.totals));
     let hints = hints.chain(basis.elsewhere.iter().map(stored_elsewhere)).chain(unkeyed(basis));
     let hints = hints.chain(conversations(plan, basis)).chain(labels(plan)).chain(batching(plan));
     let hints = hints.chain(caching(plan)).chain(plan.batch_saves.map(batch));
     let notes = notes(&plan.totals, basis);
     page.add(Block::lines(hints.chain(notes.iter().map(|note| faint(note)))));
     page
+}
+
+/// How samples are cut: `cut 0f3a…: 7 parts of 12 to 17 samples`.
+fn cut_lines(cut: &CutLine) -> Vec<Text> {
+    let sizes = cut.parts.iter().map(|part| part.samples);
+    let [least, most] = [sizes.clone().min(), sizes.max()].map(Option::unwrap_or_default);
+    let samples = grouped_count(most as u64, "sample");
+    let each =
+        if least == most { samples } else { format!("{} to {samples}", grouped(least as u64)) };
+    let parts = grouped_count(cut.parts.len() as u64, "part");
+    let which = cut.part.map_or_else(String::new, |part| format!("; this is part {part}"));
+    let mut lines =
+        vec![text!["cut ", command(&cut.digest), format!(": {parts} of {each}{which}")]];
+    let costs = cut.parts.iter().map(|part| part.cost);
+    let all: u64 = costs.clone().sum();
+    if all > 0 {
+        let dearest = grouped_count(costs.max().unwrap_or_default(), "token");
+        let mean = grouped(all / cut.parts.len() as u64);
+        lines.push(text![format!("the dearest part has {dearest}, the mean is {mean}")]);
+    }
+    lines
 }
 
 /// The plan in a few words: `12 calls, 288 cached, about $0.0031`.

@@ -68,8 +68,10 @@ fn heading(run: &ReportedRun<'_, '_>) -> Text {
     let graders = summary.metrics.0.iter().filter(|(name, _)| !summary.is_of_rubric(name));
     let errors: usize = graders.map(|(_, metric)| metric.errors).sum();
     let errors = if errors == 0 { String::new() } else { format!(", {}", count(errors, "error")) };
-    let suite = quoted(&run.report.header.suite);
-    text![status(&summary.gate), "  ", suite, ": ", samples, ", ", results, errors]
+    let header = run.report.header;
+    let suite = quoted(&header.suite);
+    let part = header.part().map_or_else(String::new, |part| format!(", part {part}"));
+    text![status(&summary.gate), "  ", suite, part, ": ", samples, ", ", results, errors]
 }
 
 fn add_failures(digest: &ReportDigest, run: &ReportedRun<'_, '_>, page: &mut Page) {

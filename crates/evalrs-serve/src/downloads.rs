@@ -140,6 +140,7 @@ impl FileReport {
         let report = RecordedReport {
             past: &self.past,
             run: &self.run,
+            place: &self.run.folder,
             root: folder_of(&self.home),
             options: ReportOptions {
                 screen: PageScreen { width: WIDTH, cuts: false },

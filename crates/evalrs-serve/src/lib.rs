@@ -71,6 +71,7 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::new_session;
+use evalrs_use_cases::run_files::NamedRuns;
 use evalrs_use_cases::signals::interrupted;
 use evalrs_use_cases::suites::suite_files;
 use guard::{HEALTH, RequestGuard, guard};
@@ -85,7 +86,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Serves until Ctrl-C.
 pub fn serve(args: &ServeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let token = token(args, console)?;
-    let served = served(args, console)?;
+    let runs = NamedRuns::open(args.suites.iter().map(String::as_str), console)?;
+    let served = served(args, &runs, console)?;
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().max_blocking_threads(MOST_READERS).build()?;
     runtime.block_on(listen(args, token, Arc::new(served), console))
@@ -113,8 +115,18 @@ fn token(args: &ServeArgs, console: &Console<'_>) -> Result<Option<String>, Erro
 }
 
 /// What is served. Suites that have errors are served too: their pages say so.
-fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<ServedWorkspace, Error> {
-    let files = suite_files(&args.suites, console.system)?;
+fn served(
+    args: &ServeArgs,
+    runs: &NamedRuns,
+    console: &mut Console<'_>,
+) -> Result<ServedWorkspace, Error> {
+    let unpacked = args.suites.iter().filter_map(|name| runs.unpacked(name));
+    let of_files: Vec<String> = unpacked.map(|run| run.suite.clone()).collect();
+    // What came from elsewhere runs nothing here.
+    let is_of_file = !of_files.is_empty();
+    let others = args.suites.iter().filter(|name| runs.unpacked(name).is_none()).cloned();
+    let named: Vec<String> = others.chain(of_files).collect();
+    let files = suite_files(&named, console.system)?;
     let first = files.first().map(String::as_str).unwrap_or_default();
     let home = SuiteContext::find(first, None, console.system)?.records();
     let mut suites: Vec<ServedSuite> = Vec::new();
@@ -143,7 +155,7 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<ServedWorkspace
     Ok(ServedWorkspace {
         labels: args.labels.clone(),
         cache_dir: args.store.cache_dir.clone(),
-        read_only: args.read_only,
+        read_only: args.read_only || is_of_file,
         labellers: args.labellers,
         first: first.to_owned(),
         ..ServedWorkspace::new(suites, home)

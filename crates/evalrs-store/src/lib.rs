@@ -33,6 +33,7 @@ pub mod line;
 pub mod memory;
 pub mod outcome_store;
 pub mod record;
+pub mod run_archive;
 pub mod segment;
 pub mod sweep;
 pub mod verify;

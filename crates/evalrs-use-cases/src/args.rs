@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::SignedDuration;
 
+use super::partition::PartitionArgs;
 use evalrs_report::page::terminal::PageScreen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 
@@ -29,6 +30,8 @@ pub struct EvaluateArgs {
     pub suites: Vec<String>,
     #[command(flatten)]
     pub select: SelectArgs,
+    #[command(flatten)]
+    pub part: PartitionArgs,
     /// Run the target and grade nothing
     #[arg(
         long,

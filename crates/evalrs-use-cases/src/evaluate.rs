@@ -21,7 +21,7 @@ use super::records::record;
 use super::remembered::CopiedStream;
 use super::reports::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
-use super::run_end::{facts_of, only_targets, status_of, sum_up, warn};
+use super::run_end::{facts_of, only_targets, status_of, status_of_part, sum_up, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
@@ -122,9 +122,12 @@ fn evaluate_all(
     let args = command.args;
     let suites = suite_files(&args.suites, console.system)?;
     check_one_document(args, suites.len() > 1)?;
+    let partition = args.part.read(false, console)?;
     let mut loaded = Vec::new();
     for suite in &suites {
-        let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        let of_select = overrides(&args.select);
+        let overrides =
+            Overrides { labels: args.labels.clone(), partition: partition.clone(), ..of_select };
         let system = console.system;
         let bring_in = |session: &Session, surroundings: &SuiteContext| {
             let known = KnownDataset::of(args, suite, surroundings, system);
@@ -133,7 +136,9 @@ fn evaluate_all(
                 known.bring_in(session);
             }
         };
-        loaded.push(session_with_known(&bring_in, suite, &args.store, overrides, console)?);
+        let opened = session_with_known(&bring_in, suite, &args.store, overrides, console)?;
+        args.part.check(suite, &opened.1)?;
+        loaded.push(opened);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let rollup = args.rollup.as_ref().map(|path| RollupFile::read(path, &loaded, console));
@@ -214,10 +219,11 @@ fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
     if gate_rule(&session.db, session.root).is_none() {
         let rule = evalrs_metrics::gate::rule(gate);
-        writeln!(
-            err,
-            "note: the gate `{rule}` is skipped: it needs graders that --grader excludes"
-        )?;
+        let why = match &session.root.overrides(&session.db).partition {
+            Some(_) => "this is a part of the samples, and `evalrs merge` decides it",
+            None => "it needs graders that --grader excludes",
+        };
+        writeln!(err, "note: the gate `{rule}` is skipped: {why}")?;
     }
     Ok(())
 }
@@ -265,11 +271,12 @@ fn run_one(
         return only_targets(&settled, console);
     }
     let mut summary = sum_up(session, surroundings, console.system, &mut settled.warnings);
-    let session = &*session;
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
     let found = status_of(&settled, &summary);
+    let found = status_of_part(found, &settled, session, console.system);
     let status = calibrated(one, found, &doubts, console.err)?;
+    let session = &*session;
     let questions = Questions::new(!args.frozen && !args.no_record);
     let lines = || questions.of(result_lines(session));
     let briefs = |keep: usize| brief_results(session, keep);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::inspect::reasons::grader_settings;
 use evalrs_engine::session::Session;
-use evalrs_graph::queries::{gate_rule, narrowing};
+use evalrs_graph::queries::{self, gate_rule, narrowing};
 use evalrs_graph::results;
 use evalrs_metrics::results::ReportHeader;
 use evalrs_metrics::results::report::{Report, Results};
@@ -28,6 +28,10 @@ pub fn header(session: &Session) -> ReportHeader {
         ("graders".to_owned(), Value::Array(grader_settings(session))),
         ("gate".to_owned(), json!(gate)),
     ]);
+    if let Some((partition, cut)) = part_of(session) {
+        settings.insert("partition".to_owned(), json!(partition));
+        settings.insert("cut".to_owned(), json!(cut));
+    }
     if !metrics.is_empty() {
         settings.insert("metrics".to_owned(), Value::Object(metrics));
     }
@@ -39,6 +43,13 @@ pub fn header(session: &Session) -> ReportHeader {
         inputs: OrderedMap(inputs.collect()),
         settings,
     }
+}
+
+/// Which part of the samples is evaluated, as `2/7`, and the digest of the cut; none where all are.
+fn part_of(session: &Session) -> Option<(String, &str)> {
+    let partition = session.root.overrides(&session.db).partition.as_ref()?;
+    let cut = queries::selection(&session.db, session.root).cut.as_ref()?;
+    Some((format!("{}/{}", partition.part?, partition.of), &cut.digest))
 }
 
 /// Has `take` use the report of what a session has come to.

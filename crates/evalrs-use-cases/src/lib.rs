@@ -11,6 +11,7 @@
 //! - [`args`]: the flags that several commands share.
 //! - [`context`]: the workspace, the store and the environment of a suite; [`open`]: a session over it without errors, and
 //!   what executes its actions.
+//! - [`mod@partition`]: which part of the samples this machine evaluates.
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
 //! - [`remembered`]: what commands have printed before, and whether it still holds; `unchanged`: a run that repeats the last
@@ -48,6 +49,7 @@ pub mod holdout;
 pub mod known_chunks;
 mod known_packs;
 pub mod open;
+pub mod partition;
 pub mod progress;
 pub mod recorded_report;
 pub mod records;
@@ -55,6 +57,7 @@ pub mod remembered;
 pub mod reports;
 pub mod rollup;
 mod run_end;
+pub mod run_files;
 pub mod run_history;
 pub mod run_moves;
 pub mod run_record;

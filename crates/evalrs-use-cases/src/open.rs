@@ -31,6 +31,7 @@ pub fn overrides(select: &SelectArgs) -> Overrides {
         graders: select.graders.clone(),
         trials: select.trials,
         cached: select.cached.clone(),
+        partition: None,
         labels: None,
         sandbox: SandboxKind::None,
         batching: None,
@@ -123,7 +124,9 @@ pub fn check_selected(session: &Session, suite: &str, wanted: Vec<String>) -> Re
         ));
     }
     let selection = queries::selection(&session.db, session.root);
-    if selection.samples == 0 {
+    // A part may have none: others have them.
+    let is_part = session.root.overrides(&session.db).partition.is_some();
+    if selection.samples == 0 && !(is_part && selection.all_samples > 0) {
         let all = count(selection.all_samples, "sample");
         return Err(Error::plain(
             format!("{suite}: none of the {all} is selected"),

@@ -27,6 +27,8 @@ pub struct RecordedReport<'a> {
     pub suite: Option<String>,
     /// The file of labels, where that is not the one beside the suite.
     pub labels: Option<String>,
+    /// What its reader calls the record: the folder, or the file that it is in.
+    pub place: &'a str,
     /// The folder of the store, if set.
     pub cache_dir: Option<String>,
     /// What moved since a run that somebody named; else what moved since the one that the record names.
@@ -42,7 +44,7 @@ impl RecordedReport<'_> {
         system: &dyn System,
     ) -> std::io::Result<Vec<String>> {
         let run = self.run;
-        let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
+        let facts = process_facts(&run.facts, seconds(&run.facts), Some(self.place.to_owned()));
         let moved = self.moved.clone().or(facts.moved);
         let facts = ProcessFacts { moved, ..facts };
         let origin = report_origin(&run.facts.origin, format.audience, self.root, system);

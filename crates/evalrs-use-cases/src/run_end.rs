@@ -1,10 +1,11 @@
 //! How a run ended: its status, and what is to be known of it besides its report.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use super::context::SuiteContext;
 use super::holdout;
-use super::usage::note_used;
+use super::usage::{note_used, planned_keys};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use evalrs_base::ordered_map::OrderedMap;
@@ -47,6 +48,23 @@ pub(super) fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
         Some(GateStatus::Failed) => ExitStatus::GateFailed,
         Some(GateStatus::Undecided) => ExitStatus::Incomplete,
     }
+}
+
+/// The same of a part of the samples, which is complete with errors too, if those are kept: the whole decides what they mean.
+pub(super) fn status_of_part(
+    status: ExitStatus,
+    settled: &Settlement,
+    session: &mut Session,
+    system: &dyn System,
+) -> ExitStatus {
+    let is_part = session.root.overrides(&session.db).partition.is_some();
+    let is_open = settled.write_error.is_some() || !settled.in_vain.is_empty();
+    if status != ExitStatus::Incomplete || !is_part || is_open {
+        return status;
+    }
+    let outcomes = Arc::clone(&session.db.outcomes);
+    let is_kept = planned_keys(session, system).iter().all(|key| outcomes.is_kept(*key));
+    if is_kept { ExitStatus::Success } else { status }
 }
 
 /// What a record says of how a run was settled.

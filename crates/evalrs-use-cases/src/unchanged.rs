@@ -112,7 +112,7 @@ impl RepeatableRun {
         let writes_more = args.output.is_some() || args.rollup.is_some() || args.no_record;
         let repeats_calls = args.retry_errors || !args.refresh.is_empty();
         let is_plain = args.format.audience == Audience::Terminal && args.against.is_none();
-        let is_other = args.only_targets || args.raw;
+        let is_other = args.only_targets || args.raw || args.part.partition.is_some();
         if writes_more || repeats_calls || !is_plain || is_other {
             return None;
         }

@@ -66,14 +66,12 @@ pub(super) fn pack_store(dir: &str) -> Option<String> {
 
 /// Whether the command line leaves part of the suite out.
 pub(super) fn is_narrowed(session: &Session) -> bool {
-    let Overrides { max_samples, tags, samples, graders, trials, .. } =
-        session.root.overrides(&session.db);
-    let is_whole = tags.is_empty() && samples.is_empty() && graders.is_empty();
-    !is_whole || max_samples.is_some() || trials.is_some()
+    let overrides: &Overrides = session.root.overrides(&session.db);
+    !(overrides.has_every_case() && overrides.graders.is_empty())
 }
 
 /// The keys of everything that is planned. Plans wait for files that rows name until those are read.
-fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
+pub(super) fn planned_keys(session: &mut Session, system: &dyn System) -> Vec<ActionKey> {
     loop {
         let db = &session.db;
         let root = session.root;

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use evalrs_use_cases::committed_names::committed_name;
 
+use super::costs::export_costs;
 use crate::cli::ExportArgs;
 use evalrs_base::file_path::{folder_of, join};
 use evalrs_base::text::count;
@@ -40,6 +41,9 @@ const OF_HOLDOUTS: &str = "*.holdout.jsonl text eol=lf merge=union";
 /// Writes the file; incomplete where judgments are missing.
 pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     check_narrowing(args)?;
+    if let Some(path) = &args.costs {
+        return export_costs(args, path, console);
+    }
     let (surroundings, mut session) =
         loaded_session(&args.suite, &args.store, overrides(&args.select), console)?;
     let store = surroundings.store(console)?;
@@ -239,7 +243,7 @@ fn others(held: Vec<Entry>, found: &[WantedAction]) -> Vec<Entry> {
 
 /// The lines of the file, sorted by key. What the suite needs is read from the store when its line is wanted: together the
 /// entries may take more memory than everything else.
-struct ExportedLines<'a> {
+pub(crate) struct ExportedLines<'a> {
     lines: Vec<(ActionKey, Option<&'a Entry>)>,
     store: &'a dyn OutcomeStore,
 }
@@ -248,7 +252,11 @@ struct ExportedLines<'a> {
 const BATCH: usize = 1_024;
 
 impl<'a> ExportedLines<'a> {
-    fn new(found: &[WantedAction], others: &'a [Entry], store: &'a dyn OutcomeStore) -> Self {
+    pub(crate) fn new(
+        found: &[WantedAction],
+        others: &'a [Entry],
+        store: &'a dyn OutcomeStore,
+    ) -> Self {
         let needed = found.iter().map(|action| (action.key, None));
         let mut lines: Vec<_> =
             needed.chain(others.iter().map(|entry| (entry.key, Some(entry)))).collect();
@@ -257,7 +265,10 @@ impl<'a> ExportedLines<'a> {
     }
 
     /// Visits the lines of the file.
-    fn each(&self, visit: &mut dyn FnMut(&str) -> std::io::Result<()>) -> std::io::Result<()> {
+    pub(crate) fn each(
+        &self,
+        visit: &mut dyn FnMut(&str) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
         for batch in self.lines.chunks(BATCH) {
             let wanted: Vec<ActionKey> =
                 batch.iter().filter(|(_, held)| held.is_none()).map(|(key, _)| *key).collect();

@@ -86,7 +86,7 @@ fn read<'a>(path: &'a str, console: &Console<'_>) -> Result<ReadFile<'a>, Error>
 }
 
 /// Keeps the entries that win over what is there, and reports how many those are.
-fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreError> {
+pub(crate) fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreError> {
     let keys: Vec<ActionKey> = entries.iter().map(|entry| entry.key).collect();
     let mut new: Vec<&Entry> = Vec::new();
     store.visit_many(&keys, &mut |place, held| {

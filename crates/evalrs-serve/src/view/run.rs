@@ -36,6 +36,9 @@ pub(crate) struct RunView {
     session: bool,
     /// Whether it was of a part of the samples.
     narrowed: bool,
+    /// Which part of the samples it evaluated, as `2/7`; absent where it was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
     /// Samples.
     samples: Option<u64>,
     /// Results: samples × models × trials.
@@ -212,6 +215,7 @@ impl RunView {
             interrupted: facts.interrupted,
             session: system.open(&join(&run.folder, SAVES)).is_ok(),
             narrowed: run.header.is_narrowed(),
+            part: run.header.settings.get("partition").and_then(Value::as_str).map(str::to_owned),
             samples: summary["samples"].as_u64(),
             results: summary["results"].as_u64(),
             gate: object_or_null(&summary["gate"]),

@@ -3,7 +3,7 @@
 //! Records are files anybody may have edited, cut short or written with another version: what is not known is left
 //! alone, what is missing is not known, and what cannot be read is passed over. Nothing here fails.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use std::io::BufRead;
 
@@ -73,7 +73,7 @@ impl PastHeader {
 
     /// Whether the run was narrowed down to a part of the samples.
     pub fn is_narrowed(&self) -> bool {
-        ["max_samples", "tags", "samples", "trials"].iter().any(|name| {
+        ["max_samples", "tags", "samples", "trials", "partition"].iter().any(|name| {
             match self.settings.get(*name) {
                 None | Some(Value::Null) => false,
                 Some(Value::Array(names)) => !names.is_empty(),
@@ -222,6 +222,15 @@ pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
 }
 
 impl PastRun {
+    /// The samples that it has results of, as far as they can be read.
+    pub fn sample_ids(&self, system: &dyn System) -> BTreeSet<String> {
+        let mut ids = BTreeSet::new();
+        self.each_line_that(system, &|_| true, &mut |line| {
+            ids.insert(line.sample_id);
+        });
+        ids
+    }
+
     /// Visits the results whose bytes are wanted, in order, and reports how many of these cannot be read.
     pub(super) fn each_line_that(
         &self,
@@ -326,6 +335,7 @@ mod tests {
             (r#"{"tags": ["a"]}"#, true),
             (r#"{"samples": ["a"]}"#, true),
             (r#"{"max_samples": 3}"#, true),
+            (r#"{"partition": "2/7", "cut": "ab"}"#, true),
         ] {
             let text = format!(r#"{{"format": 1, "suite": "s", "settings": {settings}}}"#);
             let header: super::PastHeader = serde_json::from_str(&text).unwrap();
