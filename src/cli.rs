@@ -23,6 +23,7 @@ mod groups;
 mod records;
 mod runs;
 mod setup;
+mod shared;
 pub mod usage_code;
 mod watch;
 
@@ -38,6 +39,7 @@ pub use runs::{MergeArgs, RunsArgs, RunsCommand, RunsExportArgs, RunsListArgs, R
 #[cfg(feature = "import")]
 pub use setup::ImportSourceArgs;
 pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage};
+pub use shared::{KeyArgs, KeyCommand, SharedArgs};
 pub use watch::WatchArgs;
 
 /// Evaluate AI agents incrementally: only what changed is graded again

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::shared::{KeyArgs, SharedArgs};
 use evalrs_use_cases::args::{SelectArgs, StoreArgs};
 
 /// `evalrs cache`.
@@ -36,6 +37,20 @@ pub enum CacheCommand {
     Gc(GcArgs),
     /// Print the folder of the cache
     Path(PlaceArgs),
+    /// Write new outcomes to the shared cache
+    ///
+    /// They go into the log of one writer, signed with its key. See docs/shared-cache.md.
+    Push(SharedArgs),
+    /// Read the shared cache
+    ///
+    /// evalrs brings the outcomes of the writers that evalrs.toml believes. `evalrs run` does so if an outcome is missing.
+    Pull(SharedArgs),
+    /// Show what of the shared cache is here
+    ///
+    /// It opens no connection.
+    Status(SharedArgs),
+    /// Make keys for writers of a shared cache
+    Key(KeyArgs),
 }
 
 /// Which store is meant.

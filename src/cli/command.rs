@@ -51,6 +51,10 @@ impl Command {
                 CacheCommand::Stats(args)
                 | CacheCommand::Verify(args)
                 | CacheCommand::Path(args) => args.suite.as_deref(),
+                CacheCommand::Push(args)
+                | CacheCommand::Pull(args)
+                | CacheCommand::Status(args) => args.suite.as_deref(),
+                CacheCommand::Key(_) => None,
             },
         }
     }
@@ -85,6 +89,10 @@ impl Command {
                 CacheCommand::Stats(args)
                 | CacheCommand::Verify(args)
                 | CacheCommand::Path(args) => args.json,
+                CacheCommand::Push(args)
+                | CacheCommand::Pull(args)
+                | CacheCommand::Status(args) => args.json,
+                CacheCommand::Key(_) => false,
             },
             #[cfg(feature = "harness")]
             Self::Harness(_) => true,

@@ -209,6 +209,41 @@ evalrs cache gc --unused-since 30d --dry-run
 evalrs cache gc --max-size 500MB",
     ),
     (
+        "cache push",
+        "# Write what was judged here, as ci
+EVALRS_CACHE_WRITER=ci evalrs cache push
+# Read in a script how much that was
+evalrs cache push --json",
+    ),
+    (
+        "cache pull",
+        "# Read the logs that evalrs.toml believes
+evalrs cache pull
+# Read them in another workspace
+evalrs cache pull bots/suite.yaml",
+    ),
+    (
+        "cache status",
+        "# Show what of the shared cache is here
+evalrs cache status
+# Read it in a script
+evalrs cache status --json",
+    ),
+    (
+        "cache key",
+        "# Make a key for the jobs that write
+evalrs cache key new
+# Keep it in a file of this machine
+evalrs cache key new > ci.key",
+    ),
+    (
+        "cache key new",
+        "# Make a key for the jobs that write
+evalrs cache key new
+# Keep it in a file of this machine
+evalrs cache key new > ci.key",
+    ),
+    (
         "cache path",
         "# Print the folder of the cache
 evalrs cache path

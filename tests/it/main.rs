@@ -75,6 +75,7 @@ mod secrets;
 #[cfg(unix)]
 mod servers;
 #[cfg(unix)]
+mod shared_cache;
 mod spec;
 mod statistics;
 mod store_faults;

@@ -22,6 +22,8 @@ use evalrs_model::spec::SandboxKind;
 pub struct Workspace {
     /// Where outcomes are kept, joined to the folder of `evalrs.toml`.
     pub cache_dir: Option<String>,
+    /// A cache that others share.
+    pub shared_cache: Option<SharedCacheSettings>,
     /// How many actions may be under way at once, at least 1.
     pub max_concurrent: Option<usize>,
     /// When output has colour.
@@ -44,6 +46,25 @@ pub struct Workspace {
     pub sandbox: Option<SandboxKind>,
     /// What models cost, by name, in the order of the file. These overrule list prices.
     pub prices: Vec<(String, Price)>,
+}
+
+/// A cache that several machines share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedCacheSettings {
+    /// Where it is.
+    pub url: String,
+    /// The writers that are believed.
+    pub believe: Vec<String>,
+    /// Writer → its public keys.
+    pub keys: Vec<(String, Vec<String>)>,
+    /// Keys that are not believed any more: `ed25519:…`, or `ed25519:… after 12`.
+    pub revoked: Vec<String>,
+    /// Whether the place of a log says whose it is.
+    pub by_prefix: bool,
+    /// As whom this workspace writes.
+    pub writer: Option<String>,
+    /// The file with the key that it signs with, joined to the folder of `evalrs.toml`.
+    pub key_file: Option<String>,
 }
 
 /// When output has colour.
@@ -69,6 +90,17 @@ pub(crate) static WORKSPACE: Section = section!["`evalrs.toml`",
 
 static CACHE: Section = section!["`[cache]`",
     "dir": FieldShape::Text => "the cache folder, from the folder of `evalrs.toml`";
+    "remote": FieldShape::Mapping(&REMOTE) => "a cache that several machines share";
+];
+
+static REMOTE: Section = section!["`[cache.remote]`",
+    "url": FieldShape::Text, required => "where the shared cache is: `s3://`, `gs://`, `az://`, `https://` or `file://`";
+    "believe": FieldShape::Texts => "the writers whose outcomes are used";
+    "identity": FieldShape::Choice(&["keys", "prefix"]), or "\"keys\"" => "what says who wrote a log: its signature (`keys`), or its place, where only its writer can write there (`prefix`)";
+    "keys": FieldShape::MapOf(&FieldShape::Texts) => "writer → its public keys";
+    "revoked": FieldShape::Texts => "keys that are not believed any more: `ed25519:…`, or `ed25519:… after 12` for what they signed later";
+    "writer": FieldShape::Text => "the name that `cache push` writes as; `EVALRS_CACHE_WRITER` comes first";
+    "key_file": FieldShape::Text => "the file with the secret key of the writer, from the folder of `evalrs.toml`; `EVALRS_CACHE_KEY` comes first";
 ];
 
 static RUN: Section = section!["`[run]`",
@@ -119,6 +151,7 @@ fn workspace(entries: &[YamlEntry], findings: &Findings) -> Workspace {
     let fields = FieldSet::new(entries, &WORKSPACE, findings);
     if let Some(cache) = fields.take("cache").and_then(|cache| cache.fields(&CACHE)) {
         workspace.cache_dir = cache.path("dir");
+        workspace.shared_cache = cache.take("remote").and_then(shared_cache);
         cache.finish();
     }
     if let Some(run) = fields.take("run").and_then(|run| run.fields(&RUN)) {
@@ -142,6 +175,31 @@ fn workspace(entries: &[YamlEntry], findings: &Findings) -> Workspace {
     }
     fields.finish();
     workspace
+}
+
+fn shared_cache(field: Field<'_>) -> Option<SharedCacheSettings> {
+    let fields = field.fields(&REMOTE)?;
+    if fields.take("url").is_none() {
+        field.error_at_key(
+            "`[cache.remote]` needs `url`",
+            "for example `url = \"s3://bucket/evals\"`",
+        );
+    }
+    let keys = fields.take("keys").and_then(Field::entries).unwrap_or_default();
+    let settings = SharedCacheSettings {
+        url: fields.text("url").unwrap_or_default(),
+        believe: fields.texts("believe").unwrap_or_default(),
+        keys: keys
+            .iter()
+            .map(|writer| (writer.key.clone(), writer.texts().unwrap_or_default()))
+            .collect(),
+        revoked: fields.texts("revoked").unwrap_or_default(),
+        by_prefix: fields.text("identity").is_some_and(|identity| identity == "prefix"),
+        writer: fields.text("writer"),
+        key_file: fields.path("key_file"),
+    };
+    fields.finish();
+    (!settings.url.is_empty()).then_some(settings)
 }
 
 fn read_prices(field: Field<'_>) -> Vec<(String, Price)> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::args::LimitArgs;
 use super::dotenv::environment;
+use super::shared_cache::{SharedCache, SharedPlace};
 use crate::console::Console;
 use crate::error::Error;
 use evalrs_base::diagnostic::{Diagnostic, Place};
@@ -74,6 +75,19 @@ impl SuiteContext {
         files
     }
 
+    /// The files of a shared cache that are here and believed, each with its writer.
+    pub(crate) fn shared_files(&self, system: &dyn System) -> Result<Vec<(String, String)>, Error> {
+        let shared = self.shared_cache()?;
+        Ok(shared.map(|shared| shared.local.believed(&shared.trust, system)).unwrap_or_default())
+    }
+
+    /// The cache that this workspace shares; none where it shares none.
+    pub fn shared_cache(&self) -> Result<Option<SharedCache<'_>>, Error> {
+        let Some(settings) = &self.workspace.shared_cache else { return Ok(None) };
+        let Self { root, cache_dir, environment, .. } = self;
+        SharedCache::of(settings, SharedPlace { root, cache_dir, environment }).map(Some)
+    }
+
     /// The name under which a person labels here; none where nobody knows it.
     pub fn labeller(&self) -> Option<String> {
         labeller(|name| self.environment.get(name).cloned())
@@ -133,6 +147,12 @@ impl SuiteContext {
                 )?,
             }
         }
+        for (writer, path) in self.shared_files(console.system)? {
+            match console.system.read(&path).into_bytes() {
+                Ok(bytes) => committed.add(&format!("the shared log of `{writer}`"), &bytes),
+                Err(reason) => writeln!(console.err, "warning: cannot read `{path}`: {reason}")?,
+            }
+        }
         let segments = SegmentStore::open(&self.cache_dir);
         Ok(Arc::new(LayeredStore::new(Box::new(segments), committed)))
     }
@@ -146,6 +166,13 @@ impl SuiteContext {
             committed.add(&path, &bytes);
             let layer = LayeredStore::new(Box::new(MemoryStore::default()), committed);
             layers.push((format!("the committed file {path}"), Arc::new(layer)));
+        }
+        for (writer, path) in self.shared_files(system).unwrap_or_default() {
+            let Ok(bytes) = system.read(&path).into_bytes() else { continue };
+            let mut committed = CommittedStore::checked(&check_entry);
+            committed.add(&path, &bytes);
+            let layer = LayeredStore::new(Box::new(MemoryStore::default()), committed);
+            layers.push((format!("the shared log of `{writer}`"), Arc::new(layer)));
         }
         let local = Arc::new(SegmentStore::open(&self.cache_dir));
         layers.push((format!("the local store {}", self.cache_dir), local));

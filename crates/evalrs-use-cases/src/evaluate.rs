@@ -25,6 +25,7 @@ use super::run_end::{facts_of, only_targets, status_of, status_of_part, sum_up, 
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
+use super::shared_pull::pull_missing;
 use super::suites::suite_files;
 use super::unchanged::{PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
 use super::usage::pack_store;
@@ -238,6 +239,11 @@ struct SuiteRun<'a> {
 }
 
 impl<'a> SuiteRun<'a> {
+    /// Whether what is printed from here on is progress, which a run that repeats this one has not.
+    fn say_progress(&self, is_progress: bool) {
+        self.notes.into_iter().for_each(|notes| notes.is_progress.set(is_progress));
+    }
+
     /// What earlier runs found of its dataset, if it is not displayed.
     fn known(&self, system: &'a dyn System) -> Option<KnownDataset<'a>> {
         let known = KnownDataset::of(self.args, self.suite, self.surroundings, system);
@@ -258,6 +264,9 @@ fn run_one(
     let clock = console.system.elapsed();
     let batches = batch_settings(&args.batches, surroundings, session, console.system)?;
     let settings = settings(one, session, done.used, batches);
+    one.say_progress(true);
+    pull_missing(session, surroundings, &settings, console)?;
+    one.say_progress(false);
     let id = run_id(one, started, console.system);
     if watched.is_some() {
         begin_record(session, surroundings, &id, console.system)?;
@@ -459,10 +468,9 @@ fn settle_here(
     settings: &Settings,
     console: &mut Console<'_>,
 ) -> Result<Settlement, Error> {
-    let SuiteRun { args, watched, surroundings, notes, .. } = *one;
+    let SuiteRun { args, watched, surroundings, .. } = *one;
     let store = surroundings.store(console)?;
-    let is_progress = |is| notes.into_iter().for_each(|notes| notes.is_progress.set(is));
-    is_progress(true);
+    one.say_progress(true);
     let mut followed = watched.map(|watched| watched.progress.borrow_mut());
     let mut grades = watched.map(|watched| watched.grades.borrow_mut());
     let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
@@ -484,6 +492,6 @@ fn settle_here(
         stop: watched.map(|watched| Box::pin(watched.stop.notified()) as Pin<Box<_>>),
     };
     let settled = settle_session(session, store, settings, by);
-    is_progress(false);
+    one.say_progress(false);
     settled
 }

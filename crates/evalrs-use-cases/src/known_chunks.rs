@@ -234,7 +234,9 @@ impl<'a> KnownDataset<'a> {
     fn store(&self) -> Option<StoreThen> {
         let all = store_states(self.system, &join(&self.surroundings.cache_dir, "v1"))?;
         let segments = all.into_iter().filter(|(name, _)| name.starts_with("seg/")).collect();
-        let committed = self.surroundings.committed_files(self.system).into_iter();
+        let shared = self.surroundings.shared_files(self.system).ok()?;
+        let shared = shared.into_iter().map(|(_, path)| path);
+        let committed = self.surroundings.committed_files(self.system).into_iter().chain(shared);
         // Segments only grow. A committed file may be written again without another state.
         let committed = committed.map(|path| {
             let state = settled_state(self.system, &path)?;

@@ -12,6 +12,7 @@
 //! - [`context`]: the workspace, the store and the environment of a suite; [`open`]: a session over it without errors, and
 //!   what executes its actions.
 //! - [`mod@partition`]: which part of the samples this machine evaluates.
+//! - [`shared_cache`]: the cache that a workspace shares; `shared_pull`: read where an outcome is missing.
 //! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
 //! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
 //! - [`remembered`]: what commands have printed before, and whether it still holds; `unchanged`: a run that repeats the last
@@ -64,6 +65,8 @@ pub mod run_record;
 pub mod say;
 pub mod settled_plan;
 pub mod settling;
+pub mod shared_cache;
+mod shared_pull;
 pub mod signals;
 mod spliced_results;
 pub mod suite_parts;

@@ -13,6 +13,7 @@ pub(super) mod import;
 mod import_tally;
 mod judgments_file;
 mod place;
+mod shared;
 mod stats;
 mod verify;
 mod vote_import;
@@ -27,6 +28,10 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     match &args.command {
         CacheCommand::Export(args) => export::export(args, console),
+        CacheCommand::Push(args) => shared::push(args, console),
+        CacheCommand::Pull(args) => shared::pull(args, console),
+        CacheCommand::Status(args) => shared::status(args, console),
+        CacheCommand::Key(args) => shared::key(args, console),
         CacheCommand::Verify(place) => verify::verify(place, console),
         CacheCommand::Gc(args) => gc::gc(args, console),
         CacheCommand::Import(args) if args.bind.is_empty() => import::import(args, console),

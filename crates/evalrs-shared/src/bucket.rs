@@ -1,0 +1,276 @@
+//! Where the objects of a shared cache are: a folder, a server, S3, Google Cloud Storage or Azure.
+//!
+//! Objects are read, and created where nothing is. Nothing is changed, so nothing has to be locked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use reqwest::{Client, Method, StatusCode};
+use url::Url;
+
+/// The variable with the token of a server.
+const TOKEN: &str = "EVALRS_CACHE_TOKEN";
+/// The most objects that are listed.
+const MOST_LISTED: usize = 100_000;
+/// How long a request to a server may take.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How long it may take to connect.
+const CONNECTING: Duration = Duration::from_secs(10);
+
+/// What was there when an object was to be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Creation {
+    /// Nothing: it is there now.
+    Created,
+    /// An object, which stays.
+    Exists,
+}
+
+/// A bucket.
+pub struct Bucket {
+    url: String,
+    place: BucketPlace,
+}
+
+enum BucketPlace {
+    Objects { store: Arc<dyn ObjectStore>, prefix: Path },
+    Server { client: Client, base: String, token: Option<String> },
+}
+
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bucket({})", self.url)
+    }
+}
+
+impl Bucket {
+    /// The bucket at `url`, with the credentials of this environment.
+    pub fn open(url: &str, environment: &BTreeMap<String, String>) -> Result<Self, String> {
+        // What TLS is made with is chosen once in a process.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
+        let place = match parsed.scheme() {
+            "file" => folder(&parsed)?,
+            "s3" => {
+                let builder = AmazonS3Builder::new().with_url(url);
+                let set = |builder: AmazonS3Builder,
+                           (name, value): (AmazonS3ConfigKey, &String)| {
+                    builder.with_config(name, value)
+                };
+                let known = known_settings(environment, "AWS_").fold(builder, set);
+                objects(known.build(), parsed.path())?
+            }
+            "gs" => {
+                let builder = GoogleCloudStorageBuilder::new().with_url(url);
+                let set = |builder: GoogleCloudStorageBuilder,
+                           (name, value): (GoogleConfigKey, &String)| {
+                    builder.with_config(name, value)
+                };
+                let known = known_settings(environment, "GOOGLE_").fold(builder, set);
+                objects(known.build(), parsed.path())?
+            }
+            "az" => {
+                let builder = MicrosoftAzureBuilder::new().with_url(url);
+                let set = |builder: MicrosoftAzureBuilder,
+                           (name, value): (AzureConfigKey, &String)| {
+                    builder.with_config(name, value)
+                };
+                let known = known_settings(environment, "AZURE_").fold(builder, set);
+                objects(known.build(), parsed.path())?
+            }
+            "http" | "https" => server(&parsed, environment)?,
+            other => {
+                return Err(format!(
+                    "a cache at `{other}://` is not known; known: file, https, s3, gs, az"
+                ));
+            }
+        };
+        Ok(Self { url: url.to_owned(), place })
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The bytes of an object, if there is one. One that is larger than `most` is an error.
+    pub async fn get(&self, path: &str, most: usize) -> Result<Option<Vec<u8>>, String> {
+        match &self.place {
+            BucketPlace::Objects { store, prefix } => {
+                let found = match store.get(&below(prefix, path)).await {
+                    Ok(found) => found,
+                    Err(Error::NotFound { .. }) => return Ok(None),
+                    Err(error) => return Err(self.said(path, &error)),
+                };
+                let mut parts = found.into_stream();
+                let mut read = ReadBytes::new(path, most);
+                while let Some(part) = parts.next().await {
+                    read.add(&part.map_err(|error| self.said(path, &error))?)?;
+                }
+                Ok(Some(read.bytes))
+            }
+            BucketPlace::Server { .. } => {
+                let response = self.request(Method::GET, path)?.send().await;
+                let mut response =
+                    response.map_err(|error| self.said(path, &error.without_url()))?;
+                match response.status() {
+                    StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
+                    status if !status.is_success() => return Err(self.said(path, &status)),
+                    _ => {}
+                }
+                let mut read = ReadBytes::new(path, most);
+                loop {
+                    let part = response.chunk().await;
+                    let part = part.map_err(|error| self.said(path, &error.without_url()))?;
+                    let Some(part) = part else { return Ok(Some(read.bytes)) };
+                    read.add(&part)?;
+                }
+            }
+        }
+    }
+
+    /// Creates an object, where nothing is. A store that knows no such condition replaces what is there.
+    pub async fn create(&self, path: &str, bytes: Vec<u8>) -> Result<Creation, String> {
+        match &self.place {
+            BucketPlace::Objects { store, prefix } => {
+                let payload = PutPayload::from(bytes);
+                match store.put_opts(&below(prefix, path), payload, PutMode::Create.into()).await {
+                    Ok(_) => Ok(Creation::Created),
+                    Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
+                        Ok(Creation::Exists)
+                    }
+                    Err(error) => Err(self.said(path, &error)),
+                }
+            }
+            BucketPlace::Server { .. } => self.put(path, bytes).await,
+        }
+    }
+
+    async fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Creation, String> {
+        let mut has_folders = false;
+        loop {
+            let request = self.request(Method::PUT, path)?.header("if-none-match", "*");
+            let response = request.body(bytes.clone()).send().await;
+            let response = response.map_err(|error| self.said(path, &error.without_url()))?;
+            match response.status() {
+                StatusCode::PRECONDITION_FAILED => return Ok(Creation::Exists),
+                status if status.is_success() => return Ok(Creation::Created),
+                // WebDAV: the folder is missing, or something is there.
+                StatusCode::CONFLICT | StatusCode::NOT_FOUND if !has_folders => {
+                    if self.get(path, bytes.len() + 1).await.is_ok_and(|found| found.is_some()) {
+                        return Ok(Creation::Exists);
+                    }
+                    self.make_folders(path).await?;
+                    has_folders = true;
+                }
+                status => return Err(self.said(path, &status)),
+            }
+        }
+    }
+
+    /// Makes the folders above a path, as WebDAV wants them.
+    async fn make_folders(&self, path: &str) -> Result<(), String> {
+        let method = Method::from_bytes(b"MKCOL").map_err(|error| error.to_string())?;
+        for (at, _) in path.match_indices('/') {
+            let request = self.request(method.clone(), &format!("{}/", &path[..at]))?;
+            request.send().await.map_err(|error| self.said(path, &error.without_url()))?;
+        }
+        Ok(())
+    }
+
+    /// The names directly below a folder, sorted; none where the bucket lists nothing.
+    pub async fn list(&self, folder: &str) -> Result<Option<Vec<String>>, String> {
+        let BucketPlace::Objects { store, prefix } = &self.place else { return Ok(None) };
+        let below = below(prefix, folder);
+        let listed = store.list_with_delimiter(Some(&below)).await;
+        let listed = listed.map_err(|error| self.said(folder, &error))?;
+        let objects = listed.objects.iter().map(|object| &object.location);
+        let names = listed.common_prefixes.iter().chain(objects);
+        let names = names.filter_map(|path| path.filename().map(str::to_owned));
+        let mut names: Vec<String> = names.take(MOST_LISTED).collect();
+        names.sort();
+        Ok(Some(names))
+    }
+
+    fn request(&self, method: Method, path: &str) -> Result<reqwest::RequestBuilder, String> {
+        let BucketPlace::Server { client, base, token } = &self.place else {
+            return Err("it is not a server".to_owned());
+        };
+        let request = client.request(method, format!("{base}/{path}"));
+        Ok(match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        })
+    }
+
+    fn said(&self, path: &str, error: &dyn fmt::Display) -> String {
+        format!("{}: `{path}`: {error}", self.url)
+    }
+}
+
+/// The settings of a provider in an environment, by the names that its own programs have for them.
+fn known_settings<'a, K: std::str::FromStr>(
+    environment: &'a BTreeMap<String, String>,
+    start: &'static str,
+) -> impl Iterator<Item = (K, &'a String)> {
+    let named = environment.iter().filter(move |(name, _)| name.starts_with(start));
+    named.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)))
+}
+
+fn objects<S: ObjectStore>(built: Result<S, Error>, path: &str) -> Result<BucketPlace, String> {
+    let store = built.map_err(|error| error.to_string())?;
+    Ok(BucketPlace::Objects { store: Arc::new(store), prefix: Path::from(path) })
+}
+
+fn folder(url: &Url) -> Result<BucketPlace, String> {
+    let path = url.to_file_path().map_err(|()| format!("`{url}` is not the URL of a folder"))?;
+    let store = LocalFileSystem::new();
+    let prefix = Path::from_absolute_path(&path).map_err(|error| error.to_string())?;
+    Ok(BucketPlace::Objects { store: Arc::new(store), prefix })
+}
+
+fn server(url: &Url, environment: &BTreeMap<String, String>) -> Result<BucketPlace, String> {
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
+        return Err(format!("the URL of a cache has no password and no parameters: use {TOKEN}"));
+    }
+    let client = Client::builder().timeout(PATIENCE).connect_timeout(CONNECTING);
+    let client = client.build().map_err(|error| error.to_string())?;
+    let token = environment.get(TOKEN).filter(|token| !token.is_empty()).cloned();
+    Ok(BucketPlace::Server { client, base: url.as_str().trim_end_matches('/').to_owned(), token })
+}
+
+fn below(prefix: &Path, path: &str) -> Path {
+    path.split('/')
+        .filter(|part| !part.is_empty())
+        .fold(prefix.clone(), |path, part| path.join(part))
+}
+
+/// The bytes of an object as they come, if there are at most so many.
+struct ReadBytes<'a> {
+    path: &'a str,
+    most: usize,
+    bytes: Vec<u8>,
+}
+
+impl<'a> ReadBytes<'a> {
+    fn new(path: &'a str, most: usize) -> Self {
+        Self { path, most, bytes: Vec::new() }
+    }
+
+    fn add(&mut self, part: &[u8]) -> Result<(), String> {
+        if self.bytes.len() + part.len() > self.most {
+            return Err(format!("`{}` has more than {} bytes", self.path, self.most));
+        }
+        self.bytes.extend_from_slice(part);
+        Ok(())
+    }
+}

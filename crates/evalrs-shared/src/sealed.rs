@@ -1,0 +1,122 @@
+//! Outcomes as an object: their lines, packed, named by the digest of the bytes.
+
+use evalrs_store::{Entry, render};
+
+use crate::head::{MOST_UNPACKED, SegmentName, sha256};
+
+/// The bytes of lines that one object stands for: packed, a few megabytes.
+const UNPACKED: usize = 48 << 20;
+/// How hard they are packed.
+const LEVEL: i32 = 3;
+
+/// An object to be written.
+pub struct SealedSegment {
+    pub name: SegmentName,
+    pub bytes: Vec<u8>,
+    /// The lines that it stands for.
+    pub lines: Vec<u8>,
+}
+
+/// The objects for `entries`, which are sorted by key first.
+pub fn seal(mut entries: Vec<Entry>) -> Result<Vec<SealedSegment>, String> {
+    entries.sort_by_key(|entry| entry.key);
+    let mut sealed = Vec::new();
+    let mut lines = Vec::new();
+    let mut outcomes = 0;
+    for entry in &entries {
+        let line = render(entry).map_err(|error| error.to_string())?;
+        if !lines.is_empty() && lines.len() + line.len() > UNPACKED {
+            sealed.push(packed(std::mem::take(&mut lines), outcomes)?);
+            outcomes = 0;
+        }
+        lines.extend_from_slice(line.as_bytes());
+        outcomes += 1;
+    }
+    if !lines.is_empty() {
+        sealed.push(packed(lines, outcomes)?);
+    }
+    Ok(sealed)
+}
+
+fn packed(lines: Vec<u8>, outcomes: u64) -> Result<SealedSegment, String> {
+    let bytes = zstd::bulk::compress(&lines, LEVEL).map_err(|error| error.to_string())?;
+    let name = SegmentName {
+        sha256: sha256(&bytes),
+        bytes: bytes.len() as u64,
+        unpacked: lines.len() as u64,
+        outcomes,
+    };
+    Ok(SealedSegment { name, bytes, lines })
+}
+
+/// The lines of an object; says what is wrong with it.
+pub fn unsealed(name: &SegmentName, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    if bytes.len() as u64 != name.bytes {
+        return Err(format!("it has {} bytes, and its log says {}", bytes.len(), name.bytes));
+    }
+    if sha256(bytes) != name.sha256 {
+        return Err("its bytes are not those that its log names".to_owned());
+    }
+    let most = usize::try_from(name.unpacked.min(MOST_UNPACKED)).unwrap_or(usize::MAX);
+    let lines = zstd::bulk::decompress(bytes, most);
+    let lines =
+        lines.map_err(|error| format!("it cannot be unpacked into {most} bytes: {error}"))?;
+    if lines.len() as u64 != name.unpacked {
+        return Err(format!(
+            "it stands for {} bytes, and its log says {}",
+            lines.len(),
+            name.unpacked
+        ));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{seal, unsealed};
+    use crate::head::{SegmentName, sha256};
+    use evalrs_model::key::ActionKey;
+    use evalrs_store::Entry;
+
+    fn entries(count: u8) -> Vec<Entry> {
+        let entry = |number| Entry {
+            key: ActionKey([number; 32]),
+            generation: 0,
+            body: "{\"a\":1}".to_owned(),
+        };
+        (0..count).rev().map(entry).collect()
+    }
+
+    #[test]
+    fn outcomes_are_unsealed_as_they_were_sealed() {
+        let sealed = seal(entries(9)).unwrap();
+        let [one] = sealed.as_slice() else { panic!("one object") };
+        assert_eq!(one.name.outcomes, 9);
+        assert_eq!(unsealed(&one.name, &one.bytes).as_ref(), Ok(&one.lines));
+        assert!(seal(Vec::new()).unwrap().is_empty());
+        // The same outcomes give the same object.
+        assert_eq!(seal(entries(9)).unwrap()[0].name, one.name);
+    }
+
+    #[test]
+    fn an_object_is_what_its_log_says_or_nothing() {
+        let one = seal(entries(9)).unwrap().remove(0);
+        let mut other = one.bytes.clone();
+        let middle = other.len() / 2;
+        other[middle] ^= 1;
+        assert!(unsealed(&one.name, &other).is_err());
+        assert!(unsealed(&one.name, &one.bytes[1..]).is_err());
+        let claims = |unpacked| SegmentName { unpacked, ..one.name.clone() };
+        assert!(unsealed(&claims(1), &one.bytes).is_err());
+        assert!(unsealed(&claims(one.name.unpacked + 1), &one.bytes).is_err());
+        // A bomb: a few bytes that stand for many.
+        let bomb = zstd::bulk::compress(&vec![0; 100 << 20], 3).unwrap();
+        let name = SegmentName {
+            sha256: sha256(&bomb),
+            bytes: bomb.len() as u64,
+            unpacked: 1 << 20,
+            outcomes: 1,
+        };
+        assert!(unsealed(&name, &bomb).is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! Writes what is new on this machine into its log.
+
+use std::collections::BTreeMap;
+
+use evalrs_model::key::ActionKey;
+use evalrs_store::{Entry, EntryCheck, OutcomeStore, read_lines};
+use evalrs_system::{FileBytes, System};
+
+use crate::bucket::{Bucket, Creation};
+use crate::head::{LogHead, MOST_BYTES, ReadHead, SegmentName, sha256};
+use crate::keys::WriterKey;
+use crate::local::LocalCopy;
+use crate::reading::{head_path, newest, segment_path};
+use crate::sealed::{SealedSegment, seal};
+use crate::trust::ReaderTrust;
+
+/// An object with fewer bytes is small: many of them become one.
+const SMALL: u64 = 4 << 20;
+/// How many small objects a log has.
+const MOST_SMALL: usize = 8;
+/// How often a head is written again after another process has written one.
+const ATTEMPTS: usize = 40;
+/// Outcomes that are read at once.
+const AT_ONCE: usize = 1_024;
+
+/// Who writes.
+pub struct Writer<'a> {
+    pub name: &'a str,
+    /// What its heads are signed with; none where the place of a log says enough.
+    pub key: Option<&'a WriterKey>,
+    /// Whom this machine believes.
+    pub trust: &'a ReaderTrust,
+}
+
+/// What came of writing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PushReport {
+    /// The place of the newest head; 0 where nothing was ever written.
+    pub seq: u64,
+    /// The outcomes that were written.
+    pub new: u64,
+    /// The outcomes of the log.
+    pub outcomes: u64,
+    /// Whether the bucket replaces what is there: then the last writer of a name wins.
+    pub replaces: bool,
+    /// What was wrong on the way.
+    pub problems: Vec<String>,
+}
+
+/// Writes the outcomes of `store` that are not in the log of `writer` yet.
+pub async fn push(
+    bucket: &Bucket,
+    writer: &Writer<'_>,
+    store: &dyn OutcomeStore,
+    local: &LocalCopy,
+    system: &dyn System,
+) -> Result<PushReport, String> {
+    let Writer { trust, .. } = *writer;
+    let own = own_trust(writer, trust);
+    let mut report = PushReport::default();
+    // Places behind the newest head that are taken by something that is none of this log.
+    let mut taken = 0;
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let before = newest(bucket, writer.name, &own, local, &mut report.problems, system).await?;
+        let seq = before.as_ref().map_or(0, |before| before.head.seq);
+        report.seq = seq;
+        // The head that was written meanwhile is one of this log, or else its place is lost.
+        taken = if last == Some(seq) { taken + 1 } else { 0 };
+        last = Some(seq);
+        let known = before.as_ref().map(|before| known(before, bucket, local, system));
+        let known = match known {
+            Some(reading) => reading.await?,
+            None => KnownEntries::default(),
+        };
+        report.outcomes = known.generations.len() as u64;
+        let new = new_entries(store, &known);
+        if new.is_empty() {
+            return Ok(report);
+        }
+        let count = new.len() as u64;
+        let segments = segments(bucket, writer, before.as_ref(), known, new, local, system).await?;
+        let head = LogHead::after(writer.name, before.as_ref(), segments);
+        let head = LogHead { seq: seq + 1 + taken, ..head };
+        let bytes = head.written(writer.key)?;
+        if bytes.len() > MOST_BYTES {
+            return Err("the log has too many objects".to_owned());
+        }
+        let path = head_path(writer.name, head.seq);
+        if bucket.create(&path, bytes.clone()).await? == Creation::Exists {
+            continue;
+        }
+        // A store that knows no conditions may have let two write it: what is there now is what counts.
+        if bucket.get(&path, MOST_BYTES).await?.as_deref() != Some(&bytes) {
+            report.replaces = true;
+            continue;
+        }
+        local.keep_head(writer.name, &bytes, system).map_err(|error| error.to_string())?;
+        return Ok(PushReport {
+            seq: head.seq,
+            new: count,
+            outcomes: head.segments.iter().map(|segment| segment.outcomes).sum(),
+            ..report
+        });
+    }
+    Err(format!("other processes that write as `{}` were faster {ATTEMPTS} times", writer.name))
+}
+
+/// A writer believes itself, and what it wrote with other keys of its own.
+fn own_trust(writer: &Writer<'_>, trust: &ReaderTrust) -> ReaderTrust {
+    let name = writer.name.to_owned();
+    let mut keys = trust.keys.get(&name).cloned().unwrap_or_default();
+    keys.extend(writer.key.map(WriterKey::public));
+    ReaderTrust {
+        believe: vec![name.clone()],
+        keys: BTreeMap::from([(name, keys)]),
+        revoked: trust.revoked.clone(),
+        by_prefix: writer.key.is_none(),
+    }
+}
+
+/// What a log has already.
+#[derive(Default)]
+struct KnownEntries {
+    /// Key → the generation of its outcome.
+    generations: BTreeMap<ActionKey, u32>,
+    /// The entries of small objects, by their names.
+    small: BTreeMap<String, Vec<Entry>>,
+}
+
+/// Reads the objects of a log: from this machine, or where they are not here from the bucket.
+async fn known(
+    head: &ReadHead,
+    bucket: &Bucket,
+    local: &LocalCopy,
+    system: &dyn System,
+) -> Result<KnownEntries, String> {
+    let mut known = KnownEntries::default();
+    for segment in &head.head.segments {
+        let lines = lines_of(segment, &head.head.writer, bucket, local, system).await?;
+        // An object that is gone is written again with what is here.
+        let Some(lines) = lines else { continue };
+        let mut entries = Vec::new();
+        read_lines(&segment.sha256, &lines, &|_| Ok(EntryCheck::Read), &mut |entry| {
+            entries.push(entry)
+        });
+        for entry in &entries {
+            let held = known.generations.entry(entry.key).or_insert(entry.generation);
+            *held = (*held).max(entry.generation);
+        }
+        if segment.bytes < SMALL {
+            known.small.insert(segment.sha256.clone(), entries);
+        }
+    }
+    Ok(known)
+}
+
+async fn lines_of(
+    segment: &SegmentName,
+    writer: &str,
+    bucket: &Bucket,
+    local: &LocalCopy,
+    system: &dyn System,
+) -> Result<Option<Vec<u8>>, String> {
+    if let FileBytes::Bytes(lines) = system.read(&local.segment(&segment.sha256)) {
+        return Ok(Some(lines));
+    }
+    let path = segment_path(writer, &segment.sha256);
+    let most = usize::try_from(segment.bytes).unwrap_or(usize::MAX);
+    let bytes = bucket.get(&path, most).await.unwrap_or_default();
+    let lines = bytes.and_then(|bytes| crate::sealed::unsealed(segment, &bytes).ok());
+    if let Some(lines) = &lines {
+        local.keep(&segment.sha256, lines, system).map_err(|error| error.to_string())?;
+    }
+    Ok(lines)
+}
+
+/// The outcomes of a store that a log does not have, or has of an earlier generation.
+fn new_entries(store: &dyn OutcomeStore, known: &KnownEntries) -> Vec<Entry> {
+    let mut new = Vec::new();
+    for keys in store.keys().chunks(AT_ONCE) {
+        store.visit_many(keys, &mut |_, entry| {
+            let is_new = |entry: &Entry| {
+                known.generations.get(&entry.key).is_none_or(|held| entry.generation > *held)
+            };
+            new.extend(entry.filter(is_new));
+        });
+    }
+    new
+}
+
+/// The objects of the next head: those of the last one, with what is new. Many small ones become one.
+async fn segments(
+    bucket: &Bucket,
+    writer: &Writer<'_>,
+    before: Option<&ReadHead>,
+    known: KnownEntries,
+    mut new: Vec<Entry>,
+    local: &LocalCopy,
+    system: &dyn System,
+) -> Result<Vec<SegmentName>, String> {
+    let mut kept: Vec<SegmentName> =
+        before.map(|before| before.head.segments.clone()).unwrap_or_default();
+    let KnownEntries { small, .. } = known;
+    if small.len() >= MOST_SMALL {
+        kept.retain(|segment| !small.contains_key(&segment.sha256));
+        let mut winners: BTreeMap<ActionKey, Entry> = BTreeMap::new();
+        for entry in small.into_values().flatten().chain(new) {
+            match winners.get(&entry.key) {
+                Some(held) if !entry.wins_over(held) => {}
+                _ => {
+                    winners.insert(entry.key, entry);
+                }
+            }
+        }
+        new = winners.into_values().collect();
+    }
+    for SealedSegment { name, bytes, lines } in seal(new)? {
+        let path = segment_path(writer.name, &name.sha256);
+        if bucket.create(&path, bytes).await? == Creation::Exists {
+            let most = usize::try_from(name.bytes).unwrap_or(usize::MAX);
+            let there = bucket.get(&path, most).await?;
+            if there.is_none_or(|there| sha256(&there) != name.sha256) {
+                return Err(format!(
+                    "`{path}` has other bytes than its name says: somebody else wrote it"
+                ));
+            }
+        }
+        local.keep(&name.sha256, &lines, system).map_err(|error| error.to_string())?;
+        kept.push(name);
+    }
+    Ok(kept)
+}

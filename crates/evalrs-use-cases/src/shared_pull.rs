@@ -1,0 +1,53 @@
+//! Reads the shared cache before a run, where an outcome is missing. A run that lacks nothing opens no connection.
+
+use super::context::SuiteContext;
+use super::shared_cache::pulled_lines;
+use crate::console::Console;
+use crate::error::Error;
+use evalrs_base::text::sanitize;
+use evalrs_engine::inspect::preview::preview;
+use evalrs_engine::resolve::settings::{AskPolicy, Settings};
+use evalrs_engine::session::Session;
+
+/// Brings what believed writers have written here, if the session lacks an outcome. A cache that cannot be read is a warning: the
+/// run goes on as without it.
+pub(super) fn pull_missing(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    let Some(shared) = surroundings.shared_cache()? else { return Ok(()) };
+    if settings.ask == AskPolicy::Offline || !lacks(session, surroundings, settings, console)? {
+        return Ok(());
+    }
+    match shared.pull(console.system) {
+        Ok(report) => {
+            console.warn(report.problems.iter().map(|problem| sanitize(problem)))?;
+            let has_news =
+                report.writers.iter().any(|log| log.new > 0) || !report.others.is_empty();
+            for line in pulled_lines(shared.url(), &report).iter().filter(|_| has_news) {
+                writeln!(console.err, "{line}")?;
+            }
+        }
+        Err(reason) => writeln!(
+            console.err,
+            "warning: the shared cache cannot be read, and the run goes on without it: {}",
+            sanitize(&reason)
+        )?,
+    }
+    Ok(())
+}
+
+/// Whether an outcome is missing.
+fn lacks(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<bool, Error> {
+    let store = surroundings.store(console)?;
+    let found = preview(session, store.as_ref(), console.system, settings);
+    let conversations = found.conversations.is_some_and(|tally| tally.cached < tally.total);
+    Ok(!found.to_ask.is_empty() || conversations)
+}

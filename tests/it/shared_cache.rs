@@ -1,0 +1,495 @@
+//! A cache that several machines share: whoever can write to the bucket decides nothing about what a reader believes.
+
+#![expect(clippy::disallowed_methods, reason = "tests do to the bucket what others may do to it")]
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::judge::{Answer, Judge};
+use crate::space::{Ran, Space, lines};
+
+const SUITE: &str = "\
+name: shared
+dataset: d.jsonl
+graders:
+  kind: {kind: rubric, model: m, endpoint: e, prompt: Is it kind?}
+gate: {metric_key: kind, metric: avg_score, op: gte, value: 0.5}
+";
+
+/// A key as `evalrs cache key new` prints it.
+struct Key {
+    secret: String,
+    public: String,
+}
+
+fn key() -> Key {
+    let made = Space::new(&[]).run(&["cache", "key", "new"]);
+    assert_eq!(made.code(), 0, "{}", made.shown());
+    let text = made.stdout();
+    let of = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    Key { secret: of("secret"), public: of("public") }
+}
+
+/// Machines that share a bucket.
+struct Machines {
+    bucket: tempfile::TempDir,
+    ci: Key,
+}
+
+impl Machines {
+    fn new() -> Self {
+        Self { bucket: tempfile::tempdir().unwrap(), ci: key() }
+    }
+
+    /// A clone on another machine, which believes the log of `ci`; `more` is in `[cache.remote]` too.
+    fn clone_with(&self, more: &str) -> Space {
+        let url = format!("file://{}", self.bucket.path().display());
+        let settings = format!(
+            "[cache.remote]\nurl = \"{url}\"\nbelieve = [\"ci\"]\n{more}\n[cache.remote.keys]\nci = [\"{}\"]\n",
+            self.ci.public
+        );
+        Space::new(&[("suite.yaml", SUITE), ("d.jsonl", &rows(20)), ("evalrs.toml", &settings)])
+    }
+
+    /// A machine of somebody who believes nobody, and has judged and written.
+    fn stranger(&self, writer: &str, key: &Key) {
+        let space = self.clone_with("");
+        let toml = space.read("evalrs.toml").replace("believe = [\"ci\"]", "");
+        space.write("evalrs.toml", toml);
+        assert_eq!(space.run_with(&kind(), &["run", "suite.yaml"]).code(), 0);
+        assert_eq!(push(&space, writer, key).code(), 0);
+    }
+
+    /// A machine that has judged and written, as `writer` with this key.
+    fn written(&self, writer: &str, key: &Key, judge: &Judge) -> Space {
+        let space = self.clone_with("");
+        let ran = space.run_with(judge, &["run", "suite.yaml"]);
+        assert!(ran.code() < 2, "{}", ran.shown());
+        let pushed = push(&space, writer, key);
+        assert_eq!(pushed.code(), 0, "{}", pushed.shown());
+        space
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.bucket.path().join(path)
+    }
+
+    fn head(&self, writer: &str, seq: u64) -> PathBuf {
+        self.path(&format!("writers/{writer}/heads/{seq:012}"))
+    }
+
+    /// The objects of a log.
+    fn segments(&self, writer: &str) -> Vec<PathBuf> {
+        let folder = self.path(&format!("writers/{writer}/segments"));
+        let mut found: Vec<PathBuf> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        found.sort();
+        found
+    }
+}
+
+fn rows(count: usize) -> String {
+    lines((0..count).map(|at| serde_json::json!({"id": format!("s{at}"), "input": "q", "output": format!("answer {at}")})))
+}
+
+fn push(space: &Space, writer: &str, key: &Key) -> Ran {
+    let mut command = space.command(&["cache", "push"]);
+    command.env("EVALRS_CACHE_WRITER", writer).env("EVALRS_CACHE_KEY", &key.secret);
+    Ran(command.output().unwrap())
+}
+
+/// A judge that is not kind: the gate fails by it.
+fn strict() -> Judge {
+    Judge::new(|_, _| Answer::score(0.0))
+}
+
+/// One that lets everything pass.
+fn kind() -> Judge {
+    Judge::new(|_, _| Answer::score(1.0))
+}
+
+#[test]
+fn a_fresh_clone_has_what_others_have_judged() {
+    let machines = Machines::new();
+    let judge = kind();
+    let first = machines.written("ci", &machines.ci, &judge);
+    let asked = judge.count();
+    let clone = machines.clone_with("");
+    let ran = clone.run_with(&judge, &["run", "suite.yaml", "--frozen"]);
+    assert_eq!((ran.code(), judge.count()), (0, asked), "{}", ran.shown());
+    assert!(ran.stderr().contains("20 outcomes of `ci`, 20 new, head 1"), "{}", ran.stderr());
+    assert_eq!(clone.record("results.jsonl"), first.record("results.jsonl"));
+    let shown = clone.run(&["explain", "suite.yaml", "s3"]).stdout();
+    assert!(shown.contains("the shared log of `ci`"), "{shown}");
+    // What the other machine has judged is none of its own outcomes: it writes none of it.
+    let other = key();
+    let pushed = push(&clone, "team", &other);
+    assert!(pushed.stdout().contains(" 0 new, 0 outcomes in the log"), "{}", pushed.shown());
+    // A row more is judged there, and comes back here.
+    first.write("d.jsonl", rows(21));
+    first.run_with(&judge, &["run", "suite.yaml"]);
+    let pushed = push(&first, "ci", &machines.ci);
+    assert!(
+        pushed.stdout().contains(" 1 new, 21 outcomes in the log, head 2"),
+        "{}",
+        pushed.shown()
+    );
+    clone.write("d.jsonl", rows(21));
+    let ran = clone.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert_eq!(clone.record("results.jsonl"), first.record("results.jsonl"));
+}
+
+#[test]
+fn a_run_that_lacks_nothing_opens_no_connection() {
+    let machines = Machines::new();
+    let judge = kind();
+    machines.written("ci", &machines.ci, &judge);
+    let clone = machines.clone_with("");
+    assert_eq!(clone.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    // The bucket is gone, and nobody notices.
+    let toml = clone.read("evalrs.toml");
+    let server = Judge::new(|_, _| Answer::HangUp);
+    std::fs::remove_dir_all(machines.path("writers")).unwrap();
+    for args in [
+        &["run", "suite.yaml", "--frozen"][..],
+        &["plan", "suite.yaml"],
+        &["run", "suite.yaml", "--format", "json"],
+        &["cache", "status"],
+    ] {
+        let ran = clone.run(args);
+        assert_eq!(
+            (ran.code(), ran.stderr().matches("warning").count()),
+            (0, 0),
+            "{args:?}: {}",
+            ran.shown()
+        );
+    }
+    // A server that is away is a warning, and the run ends as without it.
+    let away = toml.replace(&format!("file://{}", machines.bucket.path().display()), &server.url());
+    let fresh = machines.clone_with("");
+    fresh.write("evalrs.toml", &away);
+    let ran = fresh.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert!(
+        ran.stderr().contains("the shared cache cannot be read, and the run goes on without it"),
+        "{}",
+        ran.stderr()
+    );
+    assert!(server.count() > 0);
+    let asked = server.count();
+    assert_eq!(fresh.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    fresh.write("d.jsonl", rows(22));
+    assert_eq!(fresh.run(&["plan", "suite.yaml"]).code(), 0);
+    assert_ne!(fresh.run(&["run", "suite.yaml", "--offline"]).code(), 2);
+    assert_eq!(
+        server.count(),
+        asked,
+        "neither unchanged runs nor `plan` nor `--offline` open a connection"
+    );
+}
+
+/// What somebody who may write to the bucket does, and what a reader is told.
+struct Attack {
+    name: &'static str,
+    act: fn(&Machines, &Key),
+    said: &'static str,
+}
+
+/// Rewrites the log of `ci` as somebody who has not its key.
+fn forge(machines: &Machines, key: &Key, writer: &str) {
+    // Verdicts that pass, in a log of one's own, moved into the place of the other.
+    machines.stranger("mallory", key);
+    for (from, to) in [("heads", "heads"), ("segments", "segments")] {
+        let source = machines.path(&format!("writers/mallory/{from}"));
+        let target = machines.path(&format!("writers/{writer}/{to}"));
+        std::fs::create_dir_all(&target).unwrap();
+        for entry in std::fs::read_dir(source).unwrap().flatten() {
+            std::fs::copy(entry.path(), target.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+fn with_head(machines: &Machines, seq: u64, change: impl Fn(String) -> String) {
+    let path = machines.head("ci", 1);
+    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::write(machines.head("ci", seq), change(text)).unwrap();
+}
+
+const ATTACKS: [Attack; 11] = [
+    Attack {
+        name: "a log of one's own under the name of another",
+        act: |machines, key| forge(machines, key, "ci"),
+        said: "is of the log of `mallory`",
+    },
+    Attack {
+        name: "a head that lists other objects, with the old signature",
+        act: |machines, _| {
+            with_head(machines, 1, |text| text.replace("\"outcomes\":20", "\"outcomes\":19"))
+        },
+        said: "its signature is wrong",
+    },
+    Attack {
+        name: "a head without a signature",
+        act: |machines, _| {
+            with_head(machines, 1, |text| format!("{}\n", text.lines().next().unwrap()))
+        },
+        said: "it is not signed",
+    },
+    Attack {
+        name: "a forged object with the name of another",
+        act: |machines, key| {
+            machines.stranger("mallory", key);
+            let forged = machines.segments("mallory").remove(0);
+            std::fs::copy(forged, machines.segments("ci").remove(0)).unwrap();
+        },
+        said: "is not used",
+    },
+    Attack {
+        name: "an object that is cut",
+        act: |machines, _| {
+            let path = machines.segments("ci").remove(0);
+            let bytes = std::fs::read(&path).unwrap();
+            std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        },
+        said: "bytes, and its log says",
+    },
+    Attack {
+        name: "an object that is gone",
+        act: |machines, _| std::fs::remove_file(machines.segments("ci").remove(0)).unwrap(),
+        said: "it is gone",
+    },
+    Attack {
+        name: "a giant object",
+        act: |machines, _| {
+            std::fs::write(machines.segments("ci").remove(0), vec![0; 8 << 20]).unwrap()
+        },
+        said: "has more than",
+    },
+    Attack {
+        name: "an old head at a later place",
+        act: |machines, _| with_head(machines, 2, |text| text),
+        said: "it is head 1 of the log",
+    },
+    Attack {
+        name: "a head that somebody else signed",
+        act: |machines, key| {
+            machines.stranger("ci2", key);
+            let text = std::fs::read_to_string(machines.head("ci2", 1)).unwrap();
+            // The name is changed, and so the signature is wrong.
+            std::fs::write(
+                machines.head("ci", 2),
+                text.replace("\"ci2\"", "\"ci\"").replace("\"seq\":1", "\"seq\":2"),
+            )
+            .unwrap();
+        },
+        said: "its signature is wrong",
+    },
+    Attack {
+        name: "paths that lead out",
+        act: |machines, _| {
+            with_head(machines, 2, |text| {
+                let line = text.lines().next().unwrap().replace("\"seq\":1", "\"seq\":2");
+                let digest = line.split("\"sha256\":\"").nth(1).unwrap()[..64].to_owned();
+                format!("{}\n", line.replace(&digest, "../../../../etc/passwd"))
+            });
+        },
+        said: "not a digest",
+    },
+    Attack {
+        name: "a log that nobody asked for",
+        act: |machines, key| {
+            machines.stranger("fork", key);
+        },
+        said: "1 other log not believed: `fork`",
+    },
+];
+
+#[test]
+fn whoever_writes_to_the_bucket_decides_no_gate() {
+    for Attack { name, act, said } in ATTACKS {
+        let machines = Machines::new();
+        // What `ci` has judged fails the gate.
+        machines.written("ci", &machines.ci, &strict());
+        act(&machines, &key());
+        let reader = machines.clone_with("");
+        let judge = strict();
+        let ran = reader.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!(ran.code(), 1, "{name}: {}", ran.shown());
+        assert!(ran.stderr().contains(said), "{name}: {}", ran.stderr());
+        // What is not believed is asked again, and counts no more than that.
+        let frozen = machines.clone_with("").run(&["run", "suite.yaml", "--frozen"]);
+        assert!([1, 3].contains(&frozen.code()), "{name}: {}", frozen.shown());
+    }
+}
+
+#[test]
+fn what_was_read_once_is_not_taken_back_by_an_older_head() {
+    let machines = Machines::new();
+    let judge = strict();
+    let writer = machines.written("ci", &machines.ci, &judge);
+    writer.write("d.jsonl", rows(25));
+    writer.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(push(&writer, "ci", &machines.ci).code(), 0);
+    let reader = machines.clone_with("");
+    reader.write("d.jsonl", rows(25));
+    assert_eq!(reader.run(&["run", "suite.yaml", "--frozen"]).code(), 1);
+    // The newest head is deleted; the reader keeps what it has read, and says so.
+    std::fs::remove_file(machines.head("ci", 2)).unwrap();
+    reader.write("d.jsonl", rows(26));
+    let ran = reader.run(&["run", "suite.yaml", "--frozen"]);
+    assert!(
+        ran.stderr().contains("ends at head 1, and head 2 was read before"),
+        "{}",
+        ran.stderr()
+    );
+    let results = reader.record("results.jsonl");
+    assert_eq!(results.matches("not_stored").count(), 1, "{results}");
+    // Somebody with the key writes another second head: two pasts of one log.
+    let twin = machines.clone_with("");
+    twin.write("d.jsonl", rows(23));
+    twin.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(push(&twin, "ci", &machines.ci).code(), 0);
+    let ran = reader.run(&["cache", "pull"]);
+    assert!(ran.stderr().contains("two heads 2"), "{}", ran.shown());
+}
+
+#[test]
+fn keys_are_replaced_and_revoked() {
+    let machines = Machines::new();
+    let judge = strict();
+    let writer = machines.written("ci", &machines.ci, &judge);
+    let next = key();
+    // The key was lost after the first head: what it signs later is not believed.
+    writer.write("d.jsonl", rows(22));
+    writer.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(push(&writer, "ci", &machines.ci).code(), 0);
+    let revoked = format!("revoked = [\"{} after 1\"]", machines.ci.public);
+    let reader = machines.clone_with(&revoked);
+    let ran = reader.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(ran.code(), 1, "{}", ran.shown());
+    assert!(ran.stderr().contains("head 2 of `ci` is not believed"), "{}", ran.stderr());
+    assert!(ran.stderr().contains("20 outcomes of `ci`, 20 new, head 1"), "{}", ran.stderr());
+    // A key that is believed for nothing any more takes away what was read by it, without a connection.
+    let toml = reader.read("evalrs.toml");
+    reader.write("evalrs.toml", toml.replace(" after 1", ""));
+    let ran = reader.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    // The writer goes on with another key, and readers who know both read on.
+    let toml =
+        writer.read("evalrs.toml").replace("ci = [", &format!("ci = [\"{}\", ", next.public));
+    let both = machines.clone_with("");
+    both.write("evalrs.toml", &toml);
+    writer.write("evalrs.toml", &toml);
+    writer.write("d.jsonl", rows(23));
+    writer.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(push(&writer, "ci", &next).code(), 0);
+    both.write("d.jsonl", rows(23));
+    let ran = both.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(ran.code(), 1, "{}", ran.shown());
+    assert!(ran.stderr().contains("23 outcomes of `ci`, 23 new, head 3"), "{}", ran.stderr());
+}
+
+#[test]
+fn writers_at_once_lose_nothing() {
+    let machines = Machines::new();
+    let judge = strict();
+    let spaces: Vec<Space> = (0..4)
+        .map(|at| {
+            let space = machines.clone_with("");
+            let own = (0..10).map(|row| serde_json::json!({"id": format!("w{at}-{row}"), "input": "q", "output": format!("{at} {row}")}));
+            space.write("d.jsonl", lines(own));
+            assert!(space.run_with(&judge, &["run", "suite.yaml"]).code() < 2);
+            space
+        })
+        .collect();
+    // All four have the name of one writer.
+    let running = spaces.iter().map(|space| {
+        let mut command = space.command(&["cache", "push", "--json"]);
+        command.env("EVALRS_CACHE_WRITER", "ci").env("EVALRS_CACHE_KEY", &machines.ci.secret);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    });
+    let running: Vec<_> = running.collect();
+    for pushing in running {
+        let ran = Ran(pushing.wait_with_output().unwrap());
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+    }
+    let reader = machines.clone_with("");
+    let pulled = reader.run(&["cache", "pull", "--json"]);
+    let pulled: Value = serde_json::from_str(&pulled.stdout()).unwrap();
+    assert_eq!(
+        (&pulled["writers"][0]["outcomes"], &pulled["writers"][0]["head"]),
+        (&40.into(), &4.into()),
+        "{pulled}"
+    );
+    assert_eq!(pulled["problems"], serde_json::json!([]));
+}
+
+#[test]
+fn many_small_objects_become_one() {
+    let machines = Machines::new();
+    let judge = strict();
+    let writer = machines.clone_with("");
+    for count in 1..=12 {
+        writer.write("d.jsonl", rows(count));
+        writer.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!(push(&writer, "ci", &machines.ci).code(), 0);
+    }
+    let head = std::fs::read_to_string(machines.head("ci", 12)).unwrap();
+    let head: Value = serde_json::from_str(head.lines().next().unwrap()).unwrap();
+    let segments = head["segments"].as_array().unwrap();
+    assert!(segments.len() <= 8, "{head}");
+    assert_eq!(segments.iter().map(|it| it["outcomes"].as_u64().unwrap()).sum::<u64>(), 12);
+    let reader = machines.clone_with("");
+    reader.write("d.jsonl", rows(12));
+    assert_eq!(reader.run(&["run", "suite.yaml", "--frozen"]).code(), 1);
+}
+
+#[test]
+fn wrong_settings_are_named() {
+    let machines = Machines::new();
+    for (settings, said) in [
+        ("[cache.remote]\nbelieve = [\"ci\"]\n", "`[cache.remote]` needs `url`"),
+        (
+            "[cache.remote]\nurl = \"file:///x\"\nbelieve = [\"ci\"]\n",
+            "`ci` is believed and has no key",
+        ),
+        (
+            "[cache.remote]\nurl = \"file:///x\"\nbelieve = [\"../x\"]\n",
+            "`../x` is not the name of a writer",
+        ),
+        (
+            "[cache.remote]\nurl = \"file:///x\"\n[cache.remote.keys]\nci = [\"abc\"]\n",
+            "expected `ed25519:` and 64 hex digits",
+        ),
+        (
+            "[cache.remote]\nurl = \"file:///x\"\nrevoked = [\"abc after x\"]\n",
+            "`x` is not a number",
+        ),
+        ("[cache.remote]\nurl = \"ftp://x\"\n", "a cache at `ftp://` is not known"),
+        ("[cache.remote]\nurl = \"https://me:pass@host/x\"\n", "has no password"),
+        ("[cache.remote]\nurl = \"file:///x\"\nbelive = [\"ci\"]\n", "did you mean `believe`?"),
+    ] {
+        let space = machines.clone_with("");
+        space.write("evalrs.toml", settings);
+        let ran = space.run(&["cache", "pull"]);
+        assert_eq!(ran.code(), 2, "{settings}: {}", ran.shown());
+        assert!(ran.stderr().contains(said), "{settings}: {}", ran.stderr());
+    }
+    let space = machines.clone_with("");
+    let ran = space.run(&["cache", "push"]);
+    assert!(ran.stderr().contains("nobody says as whom to write"), "{}", ran.shown());
+    let mut command = space.command(&["cache", "push"]);
+    command.env("EVALRS_CACHE_WRITER", "ci");
+    let ran = Ran(command.output().unwrap());
+    assert!(
+        ran.stderr().contains("there is no key to sign the log of `ci` with"),
+        "{}",
+        ran.shown()
+    );
+}
