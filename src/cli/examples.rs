@@ -233,15 +233,15 @@ evalrs cache status --json",
         "cache key",
         "# Make a key for the jobs that write
 evalrs cache key new
-# Keep it in a file of this machine
-evalrs cache key new > ci.key",
+# Print it for a script
+evalrs cache key new --color never",
     ),
     (
         "cache key new",
         "# Make a key for the jobs that write
 evalrs cache key new
-# Keep it in a file of this machine
-evalrs cache key new > ci.key",
+# Print it for a script
+evalrs cache key new --color never",
     ),
     (
         "cache path",

@@ -16,7 +16,7 @@ use evalrs_use_cases::comparison::RunComparison;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::diff_labels::LabelSource;
 use evalrs_use_cases::error::{Error, ExitStatus};
-use evalrs_use_cases::records::{home, record};
+use evalrs_use_cases::records::record;
 use evalrs_use_cases::run_files::NamedRuns;
 
 /// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
@@ -24,10 +24,10 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     let names = args.old.iter().chain(&args.new).map(|name| Reference::parse(name).run);
     let names: Vec<String> = names.collect();
     let runs = NamedRuns::open(names.iter().map(String::as_str), console)?;
-    let home = match names.last().and_then(|name| runs.unpacked(name)) {
-        Some(unpacked) => unpacked.home.clone(),
-        None => home(args.suite.as_deref(), console.system)?,
-    };
+    // Where fewer than two are named, others are looked for.
+    let named = names.iter().map(String::as_str);
+    let all = named.chain((names.len() + args.models.len() < 2).then_some(LATEST));
+    let home = runs.home(all, args.suite.as_deref(), console)?;
     let [before, now] = evaluations(args, &runs, &home, console)?;
     let [old, new] = match args.models.as_slice() {
         [one, other] => models(&side(&before, None, console)?.side, [one, other])?,
@@ -38,9 +38,13 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
         }
     };
     only_known_grader(args, [&old, &new])?;
-    let unpacked = names.last().and_then(|name| runs.unpacked(name));
-    let of_file = unpacked.map(|run| run.suite.as_str());
-    let labels = labels(args, &now.0, of_file, &home, console)?;
+    // The suite in a file may be a stranger's: it is not read.
+    let is_strange = names.last().is_some_and(|name| runs.unpacked(name).is_some());
+    let labels = if is_strange && args.suite.is_none() {
+        DiffLabels::default()
+    } else {
+        labels(args, &now.0, &home, console)?
+    };
     let format = if args.json { DiffFormat::Json } else { args.format };
     let explained = if format == DiffFormat::Json { usize::MAX } else { args.moved };
     let grader = args.grader.as_deref();
@@ -75,14 +79,13 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
 fn labels(
     args: &DiffArgs,
     past: &PastRun,
-    of_file: Option<&str>,
     home: &str,
     console: &mut Console<'_>,
 ) -> Result<DiffLabels, Error> {
     if !args.models.is_empty() {
         return Ok(DiffLabels::default());
     }
-    let suite = args.suite.as_deref().or(of_file);
+    let suite = args.suite.as_deref();
     LabelSource { past, suite, labels: args.labels.as_deref(), home, cache_dir: None }.read(console)
 }
 

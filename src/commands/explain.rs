@@ -1,5 +1,6 @@
 //! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
 
+use super::explain_recorded::explain_recorded;
 use crate::cli::ExplainArgs;
 use evalrs_base::file_path::join;
 use evalrs_base::text::sanitize;
@@ -24,7 +25,7 @@ use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::session_of_sample;
-use evalrs_use_cases::run_files::NamedRuns;
+use evalrs_use_cases::run_files::is_run_file;
 
 /// After the ids of all runs.
 const LAST: &str = "~";
@@ -33,6 +34,9 @@ const LAST: &str = "~";
 const MOST_RUNS: usize = 50;
 
 pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    if is_run_file(&args.suite) {
+        return explain_recorded(args, console);
+    }
     let overrides = Overrides {
         samples: vec![args.sample.clone()],
         graders: args.grader.iter().cloned().collect(),
@@ -40,11 +44,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         labels: args.labels.clone(),
         ..Overrides::default()
     };
-    let runs_in_files = NamedRuns::open([args.suite.as_str()], console)?;
-    let unpacked = runs_in_files.unpacked(&args.suite);
-    let suite = unpacked.map_or(args.suite.as_str(), |run| &run.suite);
     let (surroundings, mut session) =
-        session_of_sample(&args.sample, suite, &args.store, overrides, console)?;
+        session_of_sample(&args.sample, &args.suite, &args.store, overrides, console)?;
     let places = places(args, &session)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();

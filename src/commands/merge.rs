@@ -13,6 +13,7 @@ use evalrs_base::file_path::join;
 use evalrs_base::price::Cost;
 use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_engine::session::Session;
+use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries;
 use evalrs_graph::results::sample_id;
 use evalrs_metrics::results::ReportHeader;
@@ -26,6 +27,7 @@ use evalrs_use_cases::context::{SuiteContext, check_entry};
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::header::header;
 use evalrs_use_cases::open::loaded_session;
+use evalrs_use_cases::partition::MOST_PARTS;
 use evalrs_use_cases::run_files::{not_readable, read_run_file};
 
 /// What narrows a suite down, as a header has it, and the flag for it.
@@ -57,7 +59,8 @@ impl<'a> MergedPart<'a> {
         let setting = |name: &str| file.header.settings.get(name).and_then(Value::as_str);
         let named = setting("partition").and_then(|named| {
             let (part, of) = named.split_once('/')?;
-            part.parse().ok().zip(of.parse().ok())
+            let both: Option<(u32, u32)> = part.parse().ok().zip(of.parse().ok());
+            both.filter(|(part, of)| (1..=*of).contains(part) && *of <= MOST_PARTS)
         });
         let Some(((part, of), cut)) = named.zip(setting("cut").map(str::to_owned)) else {
             return Err(Error::plain(
@@ -130,10 +133,23 @@ pub(crate) fn merge_parts(
         Some(suite) => suite.clone(),
         None => join(&SuiteContext::find("", None, console.system)?.root, &first.suite),
     };
+    if console.system.stamp(&suite).is_none() {
+        return Err(Error::plain(
+            sanitize(&format!("the suite of the parts, `{suite}`, is not here")),
+            "merge in a checkout of what was run, or name the suite: `--suite SUITE`",
+        ));
+    }
     let (surroundings, session) =
-        loaded_session(&suite, &args.store, evalrs_graph::inputs::Overrides::default(), console)?;
+        loaded_session(&suite, &args.store, Overrides::default(), console)?;
     let whole = header(&session);
     check_inputs(first, &whole)?;
+    // What the parts were narrowed down to is the whole that was cut.
+    let over = narrowed_as(first, &whole);
+    let session = if over == Overrides::default() {
+        session
+    } else {
+        loaded_session(&suite, &args.store, over, console)?.1
+    };
     if let Some(missing) = missing(&parts, &session) {
         writeln!(console.err, "error: {}", sanitize(&missing))?;
         return Ok(ExitStatus::Incomplete);
@@ -178,6 +194,26 @@ fn check_inputs(part: &MergedPart<'_>, whole: &ReportHeader) -> Result<(), Error
     ))
 }
 
+/// What narrows the suite down to the whole that was cut.
+fn narrowed_as(part: &MergedPart<'_>, whole: &ReportHeader) -> Overrides {
+    let said = |name: &str| {
+        let said = part.header.settings.get(name)?;
+        (whole.settings.get(name) != Some(said)).then_some(said)
+    };
+    let texts = |name: &str| {
+        let texts = said(name).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let number = |name: &str| said(name).and_then(Value::as_u64);
+    Overrides {
+        max_samples: number("max_samples").and_then(|most| usize::try_from(most).ok()),
+        tags: texts("tags"),
+        samples: texts("samples"),
+        trials: number("trials").and_then(|trials| u32::try_from(trials).ok()),
+        ..Overrides::default()
+    }
+}
+
 /// Which parts are missing, with their samples.
 fn missing(parts: &[MergedPart<'_>], session: &Session) -> Option<String> {
     let there: BTreeSet<u32> = parts.iter().map(|part| part.part).collect();
@@ -192,7 +228,7 @@ fn missing(parts: &[MergedPart<'_>], session: &Session) -> Option<String> {
     for (chunk, places) in
         session.chunks().iter().zip(&queries::selection(&session.db, session.root).places)
     {
-        for at in 0..places.len() {
+        for at in (0..places.len()).filter(|at| places[*at].is_in()) {
             let id = sample_id(&session.db, *chunk, at).filter(|id| !known.contains(id));
             samples.extend(id.filter(|id| samples.last() != Some(id)));
         }

@@ -6,6 +6,7 @@ mod cache;
 pub mod completions;
 pub(crate) mod diff;
 pub(crate) mod explain;
+mod explain_recorded;
 pub(crate) mod history;
 #[cfg(feature = "import")]
 pub(crate) mod import;

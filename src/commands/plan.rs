@@ -71,7 +71,9 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
         };
         let repeats_calls = args.retry_errors || !args.refresh.is_empty();
         let load = if repeats_calls { loaded_session } else { session_that_knows };
-        loaded.push(load(suite, &args.store, over, console)?);
+        let opened = load(suite, &args.store, over, console)?;
+        args.part.check(suite, &opened.1)?;
+        loaded.push(opened);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let settings = Settings {

@@ -6,6 +6,7 @@ use anstream::adapter::strip_str;
 
 use crate::cli::{ReportArgs, ReportKind};
 use evalrs_base::text::sanitize;
+use evalrs_metrics::diff::DiffLabels;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_report::ReportOptions;
 #[cfg(feature = "serve")]
@@ -19,7 +20,6 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::diff_labels::LabelSource;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::recorded_report::{RecordedReport, suite_of};
-use evalrs_use_cases::records::home;
 use evalrs_use_cases::run_files::NamedRuns;
 use evalrs_use_cases::run_moves::{LaterRun, moves_since};
 
@@ -28,21 +28,27 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     let named = Reference::parse(&args.run);
     let against = args.against.as_deref();
     let runs = NamedRuns::open([named.run.as_str()].into_iter().chain(against), console)?;
-    let home = match runs.unpacked(&named.run) {
-        Some(unpacked) => unpacked.home.clone(),
-        None => home(args.suite.as_deref(), console.system)?,
-    };
-    let past = runs.record(&named.run, &home, console)?;
-    let before = against.map(|named| runs.record(named, &home, console)).transpose()?;
+    let names = [named.run.as_str()].into_iter().chain(against);
+    let own = runs.home(names, args.suite.as_deref(), console)?;
+    let past = runs.record(&named.run, &own, console)?;
+    let unpacked = runs.unpacked(&named.run);
+    let home = unpacked.map_or(own.as_str(), |unpacked| &unpacked.home);
+    let before = against.map(|named| runs.record(named, &own, console)).transpose()?;
     check_save(&past, named.save, console.system)?;
     let run = WholeRecord::open(console.system, &past.folder)
         .map_err(|error| unreadable(&past, &error))?;
-    let moved = before.map(|before| moved_since(args, [&before, &past], &run, &home, console));
-    let moved = moved.transpose()?.flatten();
+    // The suite in a file may be a stranger's: it is not read.
+    let is_strange = unpacked.is_some() && args.suite.is_none();
+    let labels = match (&before, is_strange) {
+        (Some(_), false) => labels(args, &past, home, console)?,
+        _ => DiffLabels::default(),
+    };
+    let moved =
+        before.and_then(|before| moved_since([&before, &past], &run, labels, console.system));
     let report = RecordedReport {
         past: &past,
         run: &run,
-        place: runs.unpacked(&named.run).map_or(&run.folder, |_| &named.run),
+        place: unpacked.map_or(&run.folder, |_| &named.run),
         root: home.strip_suffix(".evalrs").unwrap_or_default(),
         options: ReportOptions {
             screen: console.screen(),
@@ -51,7 +57,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
             against: args.against.is_some(),
             rolls_up: false,
         },
-        suite: args.suite.clone().or_else(|| suite_of(&run, &home)),
+        suite: args.suite.clone().or_else(|| suite_of(&run, home).filter(|_| !is_strange)),
         labels: None,
         cache_dir: args.store.cache_dir.clone(),
         moved,
@@ -77,26 +83,29 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// What moved from one run to another, whose record is `run`.
-fn moved_since(
+/// The labels of a run, which a comparison reports agreement with.
+fn labels(
     args: &ReportArgs,
-    [before, past]: [&PastRun; 2],
-    run: &WholeRecord,
+    past: &PastRun,
     home: &str,
     console: &mut Console<'_>,
-) -> Result<Option<RunMoves>, Error> {
-    let labels = LabelSource {
-        past,
-        suite: args.suite.as_deref(),
-        labels: None,
-        home,
-        cache_dir: args.store.cache_dir.as_deref(),
-    };
-    let labels = labels.read(console)?;
+) -> Result<DiffLabels, Error> {
+    let suite = args.suite.as_deref();
+    LabelSource { past, suite, labels: None, home, cache_dir: args.store.cache_dir.as_deref() }
+        .read(console)
+}
+
+/// What moved from one run to another, whose record is `run`.
+fn moved_since(
+    [before, past]: [&PastRun; 2],
+    run: &WholeRecord,
+    labels: DiffLabels,
+    system: &dyn System,
+) -> Option<RunMoves> {
     let digest = run.facts.results_digest.as_deref();
     let agreement = &run.summary.label_agreement;
     let now = LaterRun { past, digest, agreement, common: None };
-    Ok(moves_since(before, now, || labels, console.system))
+    moves_since(before, now, || labels, system)
 }
 
 /// Writes it as `kind`, and reports what could not be read, a sentence each.

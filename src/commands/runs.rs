@@ -101,7 +101,9 @@ fn remove(args: &RunsRemoveArgs, console: &mut Console<'_>) -> Result<ExitStatus
             )
         })
     });
-    let runs: Vec<PastRun> = runs.collect::<Result<_, _>>()?;
+    let mut runs: Vec<PastRun> = runs.collect::<Result<_, _>>()?;
+    runs.sort_by(|one, other| one.id.cmp(&other.id));
+    runs.dedup_by(|one, other| one.id == other.id);
     for past in &runs {
         console.system.remove_folder(&past.folder)?;
         writeln!(console.err, "removed {}", past.folder)?;
@@ -150,7 +152,13 @@ fn export(args: &RunsExportArgs, console: &mut Console<'_>) -> Result<ExitStatus
     let (surroundings, mut session) = loaded_session(&suite, &args.store, over, console)?;
     check_unchanged(&past, &session)?;
     let store = surroundings.store(console)?;
-    let wanted = wanted_actions(&mut session, console.system, store.as_ref());
+    // Of no samples there are no outcomes; a session without any named would have all.
+    let has_samples = whole.summary.samples > 0;
+    let wanted = if has_samples {
+        wanted_actions(&mut session, console.system, store.as_ref())
+    } else {
+        Vec::new()
+    };
     console.warn(store.take_warnings())?;
     let stored = wanted.into_iter().filter(|action| action.stored != StoredKind::Missing);
     let stored: Vec<WantedAction> = stored.collect();
@@ -205,6 +213,15 @@ fn check_unchanged(past: &PastRun, session: &Session) -> Result<(), Error> {
     let changed = now.0.iter().find(|(path, digest)| !is_same(path, digest));
     let gone = then.keys().find(|path| now.get(path.as_str()).is_none());
     let Some(path) = changed.map(|(path, _)| path).or(gone) else { return Ok(()) };
+    if now.get(path.as_str()).is_none() {
+        return Err(Error::plain(
+            sanitize(&format!(
+                "the run {} read `{path}`, which the suite alone does not name",
+                past.id
+            )),
+            "a flag such as `--labels` or `--cached` named it; export the record alone: `--record-only`",
+        ));
+    }
     Err(Error::plain(
         sanitize(&format!("`{path}` has changed since the run {}", past.id)),
         "rerun the suite and export that run, or export the record alone: `--record-only`",
@@ -222,11 +239,7 @@ struct FilesRead {
 fn files_read(session: &Session, surroundings: &SuiteContext, system: &dyn System) -> FilesRead {
     let mut paths = session.paths();
     paths.extend(session.digests().into_keys());
-    let workspace = join(&surroundings.root, "evalrs.toml");
-    // Where it names another cache, that is none of the unpacked workspace.
-    if surroundings.workspace.cache_dir.is_none() {
-        paths.insert(workspace);
-    }
+    paths.insert(join(&surroundings.root, "evalrs.toml"));
     let is_file = |path: &String| system.stamp(path).is_some() && system.list(path).is_none();
     let mut read = FilesRead { inside: Vec::new(), outside: Vec::new() };
     for path in paths.into_iter().filter(is_file).filter(|path| !is_secret(path)) {

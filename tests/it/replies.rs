@@ -255,6 +255,43 @@ fn a_prompt_with_no_room_for_the_longest_reply_is_sent_without_a_limit() {
 }
 
 #[test]
+fn a_long_prompt_takes_the_limit_from_no_other() {
+    let rows = ["a", "long", "b"]
+        .map(|id| serde_json::json!({"id": id, "input": "i", "output": id.repeat(9)}).to_string());
+    let rubric = "kind: rubric\n    model: m\n    endpoint: e\n    max_tokens: 70\n    prompt: '{submission}?'";
+    let suite =
+        format!("name: s\ndataset: d.jsonl\nmax_concurrent: 1\ngraders:\n  good:\n    {rubric}\n");
+    let space =
+        Space::new(&[("suite.yaml", suite.as_str()), ("d.jsonl", &(rows.join("\n") + "\n"))]);
+    // The second has no room; the replies to all others are cut, and 140 is more than the model writes.
+    let judge = Judge::new(|_, asked| {
+        let most = asked.body.get("max_tokens").and_then(Value::as_u64);
+        match (asked.prompt().contains("longlong"), most) {
+            (true, Some(_)) => Answer::error(
+                400,
+                "you requested 4500 tokens (4430 in the messages, 70 in the completion)",
+            ),
+            (false, Some(70)) => {
+                Answer::completion(json!({"role": "assistant", "content": "{"}), "length")
+            }
+            (false, Some(_)) => {
+                Answer::error(400, "max_tokens is too large: 140. This model supports at most 100.")
+            }
+            (_, None) => Answer::text(r#"{"rationale": "so", "score": 1}"#),
+        }
+    });
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    let sent: Vec<Option<u64>> = judge
+        .asked()
+        .iter()
+        .map(|asked| asked.body.get("max_tokens").and_then(Value::as_u64))
+        .collect();
+    assert_eq!(sent, [Some(70), Some(140), Some(70), None, Some(70), Some(140)], "{}", ran.shown());
+    assert!(ran.stdout().contains("3 results, 2 errors"), "{}", ran.shown());
+}
+
+#[test]
 fn a_reply_that_was_cut_is_retried_once_with_twice_as_many_tokens() {
     for (needed, code, requests, most) in [(50, 0, 1, 60), (100, 0, 2, 120), (500, 3, 2, 120)] {
         let judge = Judge::new(move |_, asked| {

@@ -229,14 +229,14 @@ const ATTACKS: [Attack; 11] = [
     Attack {
         name: "a head that lists other objects, with the old signature",
         act: |machines, _| {
-            with_head(machines, 1, |text| text.replace("\"outcomes\":20", "\"outcomes\":19"))
+            with_head(machines, 1, |text| text.replace("\"outcomes\":20", "\"outcomes\":19"));
         },
         said: "its signature is wrong",
     },
     Attack {
         name: "a head without a signature",
         act: |machines, _| {
-            with_head(machines, 1, |text| format!("{}\n", text.lines().next().unwrap()))
+            with_head(machines, 1, |text| format!("{}\n", text.lines().next().unwrap()));
         },
         said: "it is not signed",
     },
@@ -266,7 +266,7 @@ const ATTACKS: [Attack; 11] = [
     Attack {
         name: "a giant object",
         act: |machines, _| {
-            std::fs::write(machines.segments("ci").remove(0), vec![0; 8 << 20]).unwrap()
+            std::fs::write(machines.segments("ci").remove(0), vec![0; 8 << 20]).unwrap();
         },
         said: "has more than",
     },

@@ -74,6 +74,8 @@ pub struct JudgeLaunch {
     pub mark: Option<PromptMark>,
     /// Whether it is answered when the provider has room, at half the price.
     pub is_flex: bool,
+    /// Whether its reply was cut before, and may have twice as many tokens.
+    pub is_wider: bool,
     /// The key of the API; none sends no authorization.
     pub api_key: Option<Secret>,
     /// Further headers.

@@ -1,6 +1,6 @@
 //! Which cases are evaluated, and who they are among all: a fold over every chunk's identities.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -155,18 +155,33 @@ fn cut(selection: Selection, ids: &[String], partition: &Partition) -> Selection
     });
     let ordinals: Vec<Option<u32>> = ordinals.collect();
     let mut cases = 0;
+    // Model → its ordinal among those of the part.
+    let mut models: Vec<Option<u32>> = vec![None; selection.models.len()];
+    let mut names = Vec::new();
     let mut left = |place: CaseOrdinals| {
         let selected = place.selected.and_then(|selected| {
             let sample = (*ordinals.get(selected.sample as usize)?)?;
+            let at = selected.model as usize;
+            let model = *models.get_mut(at)?.get_or_insert_with(|| {
+                names.push(selection.models[at].clone());
+                names.len() as u32 - 1
+            });
             cases += 1;
-            Some(SelectedOrdinals { sample, ..selected })
+            Some(SelectedOrdinals { sample, model })
         });
         CaseOrdinals { selected, ..place }
     };
     let places =
         selection.places.iter().map(|chunk| chunk.iter().copied().map(&mut left).collect());
     let places = places.collect();
-    Selection { places, samples: samples as usize, cases, cut: Some(cut), ..selection }
+    Selection {
+        places,
+        models: names,
+        samples: samples as usize,
+        cases,
+        cut: Some(cut),
+        ..selection
+    }
 }
 
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory. The maps hash these once
@@ -177,6 +192,8 @@ struct SelectionFold<'a> {
     /// Case → the record it was first seen in, and how often; but for plain cases.
     cases: HashMap<u128, SeenCase>,
     models: HashMap<Option<String>, u32>,
+    /// The samples that are named.
+    named: HashSet<&'a str>,
     /// How many samples are evaluated, with those that are left out for others in their block.
     wanted: usize,
     /// The names of the samples that are evaluated, where they are cut into parts.
@@ -226,6 +243,7 @@ impl<'a> SelectionFold<'a> {
             samples: HashMap::with_capacity(cases),
             cases: HashMap::new(),
             models: HashMap::new(),
+            named: narrowing.samples.iter().map(String::as_str).collect(),
             wanted: 0,
             ids: Vec::new(),
             done: Selection::default(),
@@ -290,6 +308,7 @@ impl<'a> SelectionFold<'a> {
         let narrowing = self.narrowing;
         let selected = self.done.samples;
         let of_all = self.wanted;
+        let is_named = self.is_named(who, occurrence);
         let known = self.known(key);
         if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
             return None;
@@ -301,8 +320,6 @@ impl<'a> SelectionFold<'a> {
         }
         let tagged = narrowing.tags.is_empty()
             || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
-        let is_named = narrowing.samples.is_empty()
-            || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
         let room = narrowing.max_samples.is_none_or(|most| of_all < most);
         let is_wanted = tagged && is_named && room;
         let is_in_turn =
@@ -320,6 +337,10 @@ impl<'a> SelectionFold<'a> {
         self.done.samples += 1;
         self.wanted += 1;
         Some(ordinal)
+    }
+
+    fn is_named(&self, who: &SelectableCase, occurrence: u32) -> bool {
+        self.named.is_empty() || self.named.contains(named(who.id(), occurrence).as_str())
     }
 
     fn model(&mut self, model: Option<&String>) -> u32 {

@@ -67,6 +67,7 @@ use bodies::with_whole_body;
 use connections::MOST_CONNECTIONS;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_graph::inputs::Overrides;
+use evalrs_store::run_archive::UnpackedRun;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -120,13 +121,10 @@ fn served(
     runs: &NamedRuns,
     console: &mut Console<'_>,
 ) -> Result<ServedWorkspace, Error> {
-    let unpacked = args.suites.iter().filter_map(|name| runs.unpacked(name));
-    let of_files: Vec<String> = unpacked.map(|run| run.suite.clone()).collect();
-    // What came from elsewhere runs nothing here.
-    let is_of_file = !of_files.is_empty();
-    let others = args.suites.iter().filter(|name| runs.unpacked(name).is_none()).cloned();
-    let named: Vec<String> = others.chain(of_files).collect();
-    let files = suite_files(&named, console.system)?;
+    if let Some(unpacked) = args.suites.iter().find_map(|name| runs.unpacked(name)) {
+        return of_file(args, unpacked);
+    }
+    let files = suite_files(&args.suites, console.system)?;
     let first = files.first().map(String::as_str).unwrap_or_default();
     let home = SuiteContext::find(first, None, console.system)?.records();
     let mut suites: Vec<ServedSuite> = Vec::new();
@@ -155,10 +153,25 @@ fn served(
     Ok(ServedWorkspace {
         labels: args.labels.clone(),
         cache_dir: args.store.cache_dir.clone(),
-        read_only: args.read_only || is_of_file,
+        read_only: args.read_only,
         labellers: args.labellers,
         first: first.to_owned(),
         ..ServedWorkspace::new(suites, home)
+    })
+}
+
+/// The record in a file, and nothing of its suite: that may be a stranger's. Nothing is started or written.
+fn of_file(args: &ServeArgs, unpacked: &UnpackedRun) -> Result<ServedWorkspace, Error> {
+    if args.suites.len() > 1 {
+        return Err(Error::plain(
+            "`serve` shows one file of a run, and nothing beside it",
+            "serve the other on another `--port`, or compare both: `evalrs diff`",
+        ));
+    }
+    Ok(ServedWorkspace {
+        labels: args.labels.clone(),
+        read_only: true,
+        ..ServedWorkspace::new(Vec::new(), unpacked.home.clone())
     })
 }
 

@@ -164,7 +164,7 @@ impl Bucket {
             match response.status() {
                 StatusCode::PRECONDITION_FAILED => return Ok(Creation::Exists),
                 status if status.is_success() => return Ok(Creation::Created),
-                // WebDAV: the folder is missing, or something is there.
+                // `WebDAV`: the folder is missing, or something is there.
                 StatusCode::CONFLICT | StatusCode::NOT_FOUND if !has_folders => {
                     if self.get(path, bytes.len() + 1).await.is_ok_and(|found| found.is_some()) {
                         return Ok(Creation::Exists);
@@ -177,7 +177,7 @@ impl Bucket {
         }
     }
 
-    /// Makes the folders above a path, as WebDAV wants them.
+    /// Makes the folders above a path, as `WebDAV` wants them.
     async fn make_folders(&self, path: &str) -> Result<(), String> {
         let method = Method::from_bytes(b"MKCOL").map_err(|error| error.to_string())?;
         for (at, _) in path.match_indices('/') {
@@ -249,9 +249,7 @@ fn server(url: &Url, environment: &BTreeMap<String, String>) -> Result<BucketPla
 }
 
 fn below(prefix: &Path, path: &str) -> Path {
-    path.split('/')
-        .filter(|part| !part.is_empty())
-        .fold(prefix.clone(), |path, part| path.join(part))
+    path.split('/').filter(|part| !part.is_empty()).fold(prefix.clone(), Path::join)
 }
 
 /// The bytes of an object as they come, if there are at most so many.

@@ -77,7 +77,7 @@ impl LogHead {
         text.push('\n');
         if let Some(key) = key {
             let signature = key.sign(&signed(text.as_bytes()));
-            text.push_str(&format!("{} {}\n", key.public(), hex(&signature)));
+            text.extend([key.public().to_string().as_str(), " ", &hex(&signature), "\n"]);
         }
         Ok(text.into_bytes())
     }
@@ -99,7 +99,7 @@ impl ReadHead {
         if let Some(wrong) = head.segments.iter().find_map(SegmentName::fault) {
             return Err(wrong);
         }
-        let message = signed(text[..=line.len()].as_bytes());
+        let message = signed(&text.as_bytes()[..=line.len()]);
         let signed_by = match rest.trim_end_matches('\n').split_once(' ') {
             None if rest.is_empty() => None,
             None => return Err("its signature breaks off".to_owned()),

@@ -13,6 +13,14 @@ use crate::trust::{Doubt, ReaderTrust, is_writer};
 /// How many heads are looked at, newest first, for one that is believed.
 const MOST_DOUBTED: usize = 32;
 
+/// A bucket, and what of it is on this machine.
+#[derive(Clone, Copy)]
+pub struct SharedAccess<'a> {
+    pub bucket: &'a Bucket,
+    pub local: &'a LocalCopy,
+    pub system: &'a dyn System,
+}
+
 /// What came of reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PullReport {
@@ -50,25 +58,18 @@ pub(crate) fn segment_path(writer: &str, sha256: &str) -> String {
 }
 
 /// Brings everything here that believed writers have written. Only a bucket that cannot be reached at all is an error.
-pub async fn pull(
-    bucket: &Bucket,
-    trust: &ReaderTrust,
-    local: &LocalCopy,
-    system: &dyn System,
-) -> Result<PullReport, String> {
+pub async fn pull(access: SharedAccess<'_>, trust: &ReaderTrust) -> Result<PullReport, String> {
     let mut report = PullReport::default();
-    let listed = bucket.list("writers").await?;
+    let listed = access.bucket.list("writers").await?;
     if let Some(listed) = &listed {
         let believed: BTreeSet<&String> = trust.believe.iter().collect();
         report.others = listed.iter().filter(|name| !believed.contains(name)).cloned().collect();
     }
     for writer in trust.believe.iter().filter(|name| is_writer(name)) {
         let mut log = PulledLog { writer: writer.clone(), ..PulledLog::default() };
-        if let Some(head) =
-            newest(bucket, writer, trust, local, &mut report.problems, system).await?
-        {
+        if let Some(head) = newest(access, writer, trust, &mut report.problems).await? {
             log.seq = head.head.seq;
-            read_objects(bucket, &head, local, &mut log, &mut report.problems, system).await?;
+            read_objects(access, &head, &mut log, &mut report.problems).await?;
         }
         report.writers.push(log);
     }
@@ -77,13 +78,12 @@ pub async fn pull(
 
 /// The newest head that is believed: that of the bucket, or the one that was seen before.
 pub(crate) async fn newest(
-    bucket: &Bucket,
+    access: SharedAccess<'_>,
     writer: &str,
     trust: &ReaderTrust,
-    local: &LocalCopy,
     problems: &mut Vec<String>,
-    system: &dyn System,
 ) -> Result<Option<ReadHead>, String> {
+    let SharedAccess { bucket, local, system } = access;
     let seen = local.head(writer, trust, system);
     let last_seen = seen.as_ref().map_or(0, |seen| seen.head.seq);
     let places = places(bucket, writer, last_seen).await?;
@@ -106,7 +106,7 @@ pub(crate) async fn newest(
                 return Ok(Some(head));
             }
             Err(doubt) => {
-                problems.push(format!("head {seq} of `{writer}` is not believed: {doubt}"))
+                problems.push(format!("head {seq} of `{writer}` is not believed: {doubt}"));
             }
         }
     }
@@ -183,13 +183,12 @@ async fn is_there(bucket: &Bucket, writer: &str, seq: u64) -> Result<bool, Strin
 
 /// Brings the objects of a head here that are not.
 async fn read_objects(
-    bucket: &Bucket,
+    access: SharedAccess<'_>,
     head: &ReadHead,
-    local: &LocalCopy,
     log: &mut PulledLog,
     problems: &mut Vec<String>,
-    system: &dyn System,
 ) -> Result<(), String> {
+    let SharedAccess { bucket, local, system } = access;
     let writer = &head.head.writer;
     for segment in &head.head.segments {
         if local.has(&segment.sha256, system) {

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use evalrs_model::key::ActionKey;
 use evalrs_store::{Entry, EntryCheck, OutcomeStore, read_lines};
-use evalrs_system::{FileBytes, System};
+use evalrs_system::FileBytes;
 
-use crate::bucket::{Bucket, Creation};
+use crate::bucket::Creation;
 use crate::head::{LogHead, MOST_BYTES, ReadHead, SegmentName, sha256};
 use crate::keys::WriterKey;
-use crate::local::LocalCopy;
-use crate::reading::{head_path, newest, segment_path};
+use crate::reading::{SharedAccess, head_path, newest, segment_path};
 use crate::sealed::{SealedSegment, seal};
 use crate::trust::ReaderTrust;
 
@@ -49,26 +48,25 @@ pub struct PushReport {
 
 /// Writes the outcomes of `store` that are not in the log of `writer` yet.
 pub async fn push(
-    bucket: &Bucket,
+    access: SharedAccess<'_>,
     writer: &Writer<'_>,
     store: &dyn OutcomeStore,
-    local: &LocalCopy,
-    system: &dyn System,
 ) -> Result<PushReport, String> {
     let Writer { trust, .. } = *writer;
+    let SharedAccess { bucket, local, system } = access;
     let own = own_trust(writer, trust);
     let mut report = PushReport::default();
     // Places behind the newest head that are taken by something that is none of this log.
     let mut taken = 0;
     let mut last = None;
     for _ in 0..ATTEMPTS {
-        let before = newest(bucket, writer.name, &own, local, &mut report.problems, system).await?;
+        let before = newest(access, writer.name, &own, &mut report.problems).await?;
         let seq = before.as_ref().map_or(0, |before| before.head.seq);
         report.seq = seq;
         // The head that was written meanwhile is one of this log, or else its place is lost.
         taken = if last == Some(seq) { taken + 1 } else { 0 };
         last = Some(seq);
-        let known = before.as_ref().map(|before| known(before, bucket, local, system));
+        let known = before.as_ref().map(|before| known(access, before));
         let known = match known {
             Some(reading) => reading.await?,
             None => KnownEntries::default(),
@@ -79,7 +77,7 @@ pub async fn push(
             return Ok(report);
         }
         let count = new.len() as u64;
-        let segments = segments(bucket, writer, before.as_ref(), known, new, local, system).await?;
+        let segments = segments(access, writer, before.as_ref(), known, new).await?;
         let head = LogHead::after(writer.name, before.as_ref(), segments);
         let head = LogHead { seq: seq + 1 + taken, ..head };
         let bytes = head.written(writer.key)?;
@@ -129,20 +127,15 @@ struct KnownEntries {
 }
 
 /// Reads the objects of a log: from this machine, or where they are not here from the bucket.
-async fn known(
-    head: &ReadHead,
-    bucket: &Bucket,
-    local: &LocalCopy,
-    system: &dyn System,
-) -> Result<KnownEntries, String> {
+async fn known(access: SharedAccess<'_>, head: &ReadHead) -> Result<KnownEntries, String> {
     let mut known = KnownEntries::default();
     for segment in &head.head.segments {
-        let lines = lines_of(segment, &head.head.writer, bucket, local, system).await?;
+        let lines = lines_of(access, segment, &head.head.writer).await?;
         // An object that is gone is written again with what is here.
         let Some(lines) = lines else { continue };
         let mut entries = Vec::new();
         read_lines(&segment.sha256, &lines, &|_| Ok(EntryCheck::Read), &mut |entry| {
-            entries.push(entry)
+            entries.push(entry);
         });
         for entry in &entries {
             let held = known.generations.entry(entry.key).or_insert(entry.generation);
@@ -156,12 +149,11 @@ async fn known(
 }
 
 async fn lines_of(
+    access: SharedAccess<'_>,
     segment: &SegmentName,
     writer: &str,
-    bucket: &Bucket,
-    local: &LocalCopy,
-    system: &dyn System,
 ) -> Result<Option<Vec<u8>>, String> {
+    let SharedAccess { bucket, local, system } = access;
     if let FileBytes::Bytes(lines) = system.read(&local.segment(&segment.sha256)) {
         return Ok(Some(lines));
     }
@@ -191,14 +183,13 @@ fn new_entries(store: &dyn OutcomeStore, known: &KnownEntries) -> Vec<Entry> {
 
 /// The objects of the next head: those of the last one, with what is new. Many small ones become one.
 async fn segments(
-    bucket: &Bucket,
+    access: SharedAccess<'_>,
     writer: &Writer<'_>,
     before: Option<&ReadHead>,
     known: KnownEntries,
     mut new: Vec<Entry>,
-    local: &LocalCopy,
-    system: &dyn System,
 ) -> Result<Vec<SegmentName>, String> {
+    let SharedAccess { bucket, local, system } = access;
     let mut kept: Vec<SegmentName> =
         before.map(|before| before.head.segments.clone()).unwrap_or_default();
     let KnownEntries { small, .. } = known;

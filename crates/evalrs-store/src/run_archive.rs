@@ -1,6 +1,7 @@
 //! A run as one file: its record, the outcomes that it rests on, and the files that it read.
 //!
-//! It is a zip archive, and unpacked it is a workspace with one run, so every command reads it as it reads any other.
+//! It is a zip archive. Its record is unpacked into a workspace of its own, where commands read it as they read any other. Its suite is
+//! never read: it may be a stranger's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ use crate::record::{RunFacts, runs_of};
 use evalrs_base::archive::{Archive, ArchiveWriter};
 use evalrs_base::file_path::join;
 use evalrs_base::price::Cost;
+use evalrs_metrics::results::ResultLine;
 use evalrs_model::record_format::FORMAT as RECORD_FORMAT;
 use evalrs_system::System;
 
@@ -31,6 +33,8 @@ const FORMAT: u32 = 1;
 
 /// The most bytes that an archive stands for.
 const MOST: usize = 4 << 30;
+/// The most bytes of its index, and of the header of its record.
+const MOST_JSON: usize = 64 << 20;
 
 /// What an archive holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,11 +173,7 @@ impl<'a> RunArchive<'a> {
             sample_id: String,
         }
         let mut samples = BTreeSet::new();
-        let results = self.archive.paths().filter(|path| {
-            *path == "run/results.jsonl"
-                || path.starts_with("run/results/") && *path != "run/results/parts.json"
-        });
-        for path in results {
+        for path in self.result_paths() {
             let bytes = self.archive.read(path, MOST)?;
             let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
             for line in lines {
@@ -185,6 +185,27 @@ impl<'a> RunArchive<'a> {
         Ok(samples)
     }
 
+    /// The results of a sample.
+    pub fn lines_of(&self, sample: &str) -> Result<Vec<ResultLine>, String> {
+        let mut found = Vec::new();
+        for path in self.result_paths() {
+            let bytes = self.archive.read(path, MOST)?;
+            for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                let line: ResultLine = serde_json::from_slice(line)
+                    .map_err(|error| format!("cannot read `{path}` in it: {error}"))?;
+                found.extend(Some(line).filter(|line| line.sample_id == sample));
+            }
+        }
+        Ok(found.into_iter().map(ResultLine::in_newest_format).collect())
+    }
+
+    fn result_paths(&self) -> impl Iterator<Item = &str> {
+        self.archive.paths().filter(|path| {
+            *path == "run/results.jsonl"
+                || path.starts_with("run/results/") && *path != "run/results/parts.json"
+        })
+    }
+
     /// What the run cost, as far as that is known.
     pub fn spent(&self) -> Option<Cost> {
         let facts: RunFacts = json_of(&self.archive, &format!("{RECORD}/run.json")).ok()?;
@@ -192,7 +213,7 @@ impl<'a> RunArchive<'a> {
         facts.spent.cost.into_iter().chain(of_target).reduce(|one, other| one + other)
     }
 
-    /// Unpacks it into a temporary folder.
+    /// Unpacks the record into a temporary folder. The suite, which may be a stranger's, stays where it is: nothing reads it.
     pub fn unpack(&self, system: &dyn System) -> Result<UnpackedRun, String> {
         let said = |error: io::Error| format!("cannot unpack it: {error}");
         let folder = tempfile::Builder::new().prefix("evalrs-run-").tempdir().map_err(said)?;
@@ -205,26 +226,15 @@ impl<'a> RunArchive<'a> {
         let record = join(&runs_of(".evalrs"), &self.index.id);
         let mut left = MOST;
         for path in self.archive.paths() {
-            let place = if let Some(path) = path.strip_prefix("run/") {
-                join(&record, path)
-            } else if let Some(path) = path.strip_prefix("files/") {
-                path.to_owned()
-            } else if path == OUTCOMES {
-                "cache/run.judgments.jsonl".to_owned()
-            } else {
-                continue;
-            };
+            let Some(name) = path.strip_prefix("run/") else { continue };
             let bytes = self.archive.read(path, left)?;
             left -= bytes.len();
-            write(&place, &bytes)?;
+            write(&join(&record, name), &bytes)?;
         }
         // It is a workspace of its own, whatever is around the folder.
-        if system.stamp(&place_in("evalrs.toml")).is_none() {
-            write("evalrs.toml", b"")?;
-        }
+        write("evalrs.toml", b"")?;
         Ok(UnpackedRun {
             id: self.index.id.clone(),
-            suite: place_in(&self.index.suite),
             record: place_in(&record),
             home: place_in(".evalrs"),
             _folder: folder,
@@ -233,9 +243,9 @@ impl<'a> RunArchive<'a> {
 }
 
 fn json_of<T: DeserializeOwned>(archive: &Archive<'_>, path: &str) -> Result<T, String> {
-    let bytes = archive
-        .read(path, MOST)
-        .map_err(|_| format!("it is not the file of a run: it has no `{path}`"))?;
+    let bytes = archive.read(path, MOST_JSON);
+    let bytes =
+        bytes.map_err(|reason| format!("it is not the file of a run: `{path}`: {reason}"))?;
     serde_json::from_slice(&bytes).map_err(|error| format!("cannot read `{path}` in it: {error}"))
 }
 
@@ -243,8 +253,6 @@ fn json_of<T: DeserializeOwned>(archive: &Archive<'_>, path: &str) -> Result<T, 
 #[derive(Debug)]
 pub struct UnpackedRun {
     pub id: String,
-    /// Its suite.
-    pub suite: String,
     /// The folder of its record.
     pub record: String,
     /// Where records are.

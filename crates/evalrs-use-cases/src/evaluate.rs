@@ -19,7 +19,7 @@ use super::known_chunks::{KnownDataset, KnownRun};
 use super::open::{check_refreshed, overrides, refresh, refresh_target, session_with_known};
 use super::records::record;
 use super::remembered::CopiedStream;
-use super::reports::{Reports, process_facts, recorded_origin, report_origin};
+use super::reports::{Reports, check_one_document, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
 use super::run_end::{facts_of, only_targets, status_of, status_of_part, sum_up, warn};
 use super::run_history::{HistoryEntry, Questions, remember};
@@ -124,6 +124,12 @@ fn evaluate_all(
     let suites = suite_files(&args.suites, console.system)?;
     check_one_document(args, suites.len() > 1)?;
     let partition = args.part.read(false, console)?;
+    args.part.refuse(&[
+        ("--rollup", args.rollup.is_some()),
+        ("--require-calibration", args.require_calibration),
+        ("--labels", args.labels.is_some()),
+        ("--cached", args.select.cached.is_some()),
+    ])?;
     let mut loaded = Vec::new();
     for suite in &suites {
         let of_select = overrides(&args.select);
@@ -199,22 +205,6 @@ fn run_all(
     Ok(status)
 }
 
-/// Some results hold one suite and no more.
-fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
-    let message = match (&args.output, args.format) {
-        _ if !several => return Ok(()),
-        (Some(output), _) => {
-            format!("`--output {output}` would keep the record of the last suite only")
-        }
-        (None, format) if !format.joins_suites && args.rollup.is_none() => {
-            format!("`--format {}` is one document, for one suite", format.name)
-        }
-        _ => return Ok(()),
-    };
-    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
-    Err(Error::plain(message, hint))
-}
-
 /// Without its gate a run passes whatever it finds, so there is a warning.
 fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
@@ -239,6 +229,19 @@ struct SuiteRun<'a> {
 }
 
 impl<'a> SuiteRun<'a> {
+    /// Reads the shared cache, where an outcome is missing.
+    fn pull(
+        &self,
+        session: &mut Session,
+        settings: &Settings,
+        console: &mut Console<'_>,
+    ) -> Result<(), Error> {
+        self.say_progress(true);
+        let pulled = pull_missing(session, self.surroundings, settings, console);
+        self.say_progress(false);
+        pulled
+    }
+
     /// Whether what is printed from here on is progress, which a run that repeats this one has not.
     fn say_progress(&self, is_progress: bool) {
         self.notes.into_iter().for_each(|notes| notes.is_progress.set(is_progress));
@@ -264,9 +267,7 @@ fn run_one(
     let clock = console.system.elapsed();
     let batches = batch_settings(&args.batches, surroundings, session, console.system)?;
     let settings = settings(one, session, done.used, batches);
-    one.say_progress(true);
-    pull_missing(session, surroundings, &settings, console)?;
-    one.say_progress(false);
+    one.pull(session, &settings, console)?;
     let id = run_id(one, started, console.system);
     if watched.is_some() {
         begin_record(session, surroundings, &id, console.system)?;
@@ -282,8 +283,7 @@ fn run_one(
     let mut summary = sum_up(session, surroundings, console.system, &mut settled.warnings);
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
-    let found = status_of(&settled, &summary);
-    let found = status_of_part(found, &settled, session, console.system);
+    let found = status_of_part(status_of(&settled, &summary), &settled, session, console.system);
     let status = calibrated(one, found, &doubts, console.err)?;
     let session = &*session;
     let questions = Questions::new(!args.frozen && !args.no_record);

@@ -13,6 +13,7 @@ use evalrs_base::text::{count, sanitize};
 use evalrs_engine::session::Session;
 use evalrs_graph::queries;
 use evalrs_model::cut::Partition;
+use evalrs_model::spec::{GraderSpec, Repeat, Suite};
 
 /// One part of the samples, for one of several machines.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
@@ -30,7 +31,7 @@ pub struct PartitionArgs {
         value_name = "N",
         hide_short_help = true,
         requires = "partition",
-        value_parser = clap::value_parser!(u32).range(1..=MOST as i64)
+        value_parser = clap::value_parser!(u32).range(1..=MOST_PARTS as i64)
     )]
     pub of: Option<u32>,
     /// Deal samples out by what they cost, from this file
@@ -58,7 +59,7 @@ pub struct PartitionArgs {
 }
 
 /// The most parts.
-const MOST: u32 = 100_000;
+pub const MOST_PARTS: u32 = 100_000;
 
 /// A part as it is named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +76,9 @@ impl FromStr for NamedPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number =
-            |text: &str| text.parse::<u32>().ok().filter(|number| (1..=MOST).contains(number));
+        let number = |text: &str| {
+            text.parse::<u32>().ok().filter(|number| (1..=MOST_PARTS).contains(number))
+        };
         if text == "auto" {
             return Ok(Self::Auto);
         }
@@ -88,7 +90,7 @@ impl FromStr for NamedPart {
             }
         };
         named.ok_or_else(|| {
-            format!("expected a part such as 2/7, from 1/7 to 7/7 and of at most {MOST}, or `auto`")
+            format!("expected a part such as 2/7, from 1/7 to 7/7 and of at most {MOST_PARTS}, or `auto`")
         })
     }
 }
@@ -138,8 +140,29 @@ impl PartitionArgs {
         Ok(Some(Partition { part, of, costs: Arc::new(costs.unwrap_or_default()) }))
     }
 
-    /// An error where the cut of a session is not the one that is wanted.
-    pub(super) fn check(&self, suite: &str, session: &Session) -> Result<(), Error> {
+    /// An error where one of these flags is given: they are for the whole of a suite, not for a part of it.
+    pub(super) fn refuse(&self, flags: &[(&str, bool)]) -> Result<(), Error> {
+        let given = flags.iter().find(|(_, is_given)| *is_given && self.partition.is_some());
+        given.map_or(Ok(()), |(flag, _)| {
+            Err(Error::plain(
+                format!("`{flag}` is for the whole of a suite, not for a part of it"),
+                "merge the parts, then run the whole with it: `evalrs run SUITE --frozen`",
+            ))
+        })
+    }
+
+    /// An error where the cut of a session is not the one that is wanted, or where a part could not be merged.
+    pub fn check(&self, suite: &str, session: &Session) -> Result<(), Error> {
+        if self.partition.is_some()
+            && let Some(grader) = session.suite().and_then(uncached)
+        {
+            return Err(Error::plain(
+                format!(
+                    "{suite}: `{grader}` has `cache: false`, so nothing of it is kept that parts could be merged from"
+                ),
+                "remove `cache: false`, or run the suite on one machine",
+            ));
+        }
         let cut = queries::selection(&session.db, session.root).cut.as_ref();
         let Some((wanted, cut)) = self.cut.as_ref().zip(cut) else { return Ok(()) };
         if cut.digest == *wanted {
@@ -156,6 +179,14 @@ impl PartitionArgs {
              `evalrs plan --partition N` prints the digest",
         ))
     }
+}
+
+/// A grader of which nothing is kept.
+fn uncached(suite: &Suite) -> Option<&str> {
+    let is_uncached = |grader: &&GraderSpec| {
+        grader.programs().into_iter().any(|program| program.repeat == Repeat::Always)
+    };
+    suite.graders.iter().find(is_uncached).map(|grader| grader.name.as_str())
 }
 
 /// What samples cost, by the file at `path`.
@@ -281,7 +312,7 @@ fn part_of_slurm(
 
 fn checked(part: u64, total: u64, of: Option<u32>, name: &str) -> Result<(u32, u32), Error> {
     let is_other = of.is_some_and(|of| u64::from(of) != total);
-    if is_other || part == 0 || part > total || total > u64::from(MOST) {
+    if is_other || part == 0 || part > total || total > u64::from(MOST_PARTS) {
         let of = of.map_or_else(String::new, |of| format!(", and `--of {of}`"));
         return Err(Error::plain(
             format!("{name} says that this is part {part} of {total}{of}"),

@@ -4,7 +4,9 @@ use std::io::Write;
 
 use jiff::Timestamp;
 
+use super::args::EvaluateArgs;
 use super::context::{SuiteContext, without_parents};
+use crate::error::Error;
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_graph::exports::{self, ExportedResult};
@@ -238,4 +240,19 @@ pub(crate) fn process_facts(
 /// A time in nanoseconds since 1970.
 fn ended(at: &str) -> Option<u64> {
     u64::try_from(at.parse::<Timestamp>().ok()?.as_nanosecond()).ok()
+}
+/// Some results hold one suite and no more.
+pub(super) fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
+    let message = match (&args.output, args.format) {
+        _ if !several => return Ok(()),
+        (Some(output), _) => {
+            format!("`--output {output}` would keep the record of the last suite only")
+        }
+        (None, format) if !format.joins_suites && args.rollup.is_none() => {
+            format!("`--format {}` is one document, for one suite", format.name)
+        }
+        _ => return Ok(()),
+    };
+    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
+    Err(Error::plain(message, hint))
 }

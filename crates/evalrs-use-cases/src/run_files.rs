@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::console::Console;
-use super::records::record;
+use super::records::{home, record};
 use crate::error::Error;
 use evalrs_base::text::sanitize;
 use evalrs_store::record::read::{PastRun, open};
@@ -33,6 +33,17 @@ impl NamedRuns {
     /// What was unpacked of this name.
     pub fn unpacked(&self, name: &str) -> Option<&UnpackedRun> {
         self.0.get(name)
+    }
+
+    /// Where the records are of those of `names` that are no files; nothing where all are.
+    pub fn home<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+        suite: Option<&str>,
+        console: &Console<'_>,
+    ) -> Result<String, Error> {
+        let has_all = names.into_iter().all(|name| self.0.contains_key(name));
+        if has_all { Ok(String::new()) } else { home(suite, console.system) }
     }
 
     /// The record that a user names, under `home` unless it is a file.

@@ -80,7 +80,10 @@ pub(super) fn write_record(
     let moved = recorded.as_ref().and_then(|written| {
         let past = open(system, &folder, &facts.id)?;
         damaged.extend(passed_over(system, &home, &facts.id));
-        let before = against.cloned().or_else(|| base_of(system, &home, &past))?;
+        // Parts have other samples than the run before.
+        let last =
+            || if report.header.part().is_some() { None } else { base_of(system, &home, &past) };
+        let before = against.cloned().or_else(last)?;
         damaged.extend(damage_of(system, &before));
         let agreement = &report.summary.label_agreement;
         let common = splicing.as_ref().and_then(|it| it.common(&before.id, &written.parts));

@@ -10,7 +10,7 @@ use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_shared::bucket::Bucket;
 use evalrs_shared::keys::{PublicKey, WriterKey};
 use evalrs_shared::local::LocalCopy;
-use evalrs_shared::reading::{PullReport, pull};
+use evalrs_shared::reading::{PullReport, SharedAccess, pull};
 use evalrs_shared::trust::{ReaderTrust, Revocation, is_writer};
 use evalrs_shared::writing::{PushReport, Writer, push};
 use evalrs_store::SegmentStore;
@@ -65,7 +65,8 @@ impl<'a> SharedCache<'a> {
     /// Brings what believed writers have written here.
     pub fn pull(&self, system: &dyn System) -> Result<PullReport, String> {
         let bucket = self.bucket()?;
-        runtime()?.block_on(pull(&bucket, &self.trust, &self.local, system))
+        let access = SharedAccess { bucket: &bucket, local: &self.local, system };
+        runtime()?.block_on(pull(access, &self.trust))
     }
 
     /// Writes what is new in the store of this workspace.
@@ -83,7 +84,8 @@ impl<'a> SharedCache<'a> {
         let writer = Writer { name: &name, key: key.as_ref(), trust: &self.trust };
         let store = SegmentStore::open(self.place.cache_dir);
         let pushed = self.bucket().and_then(|bucket| {
-            runtime()?.block_on(push(&bucket, &writer, &store, &self.local, system))
+            let access = SharedAccess { bucket: &bucket, local: &self.local, system };
+            runtime()?.block_on(push(access, &writer, &store))
         });
         pushed.map_err(|reason| {
             Error::plain(sanitize(&reason), "nothing is lost: the outcomes are in the local cache")

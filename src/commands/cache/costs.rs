@@ -8,13 +8,20 @@ use serde_json::Value;
 use crate::cli::ExportArgs;
 use evalrs_base::text::{count, sanitize};
 use evalrs_graph::inputs::Overrides;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::read_body;
+use evalrs_store::OutcomeStore;
 use evalrs_store::record::read::{PastRun, runs};
 use evalrs_store::record::result_files::open_results;
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::header::header;
 use evalrs_use_cases::open::loaded_session;
 use evalrs_use_cases::partition::{COSTS_FORMAT, CostsFile};
+
+/// What narrows a run down.
+const NARROWING: [&str; 5] = ["max_samples", "tags", "samples", "trials", "partition"];
 
 /// What a sample costs beside its tokens: a sample without a judge takes a moment, too.
 const BESIDE: u64 = 100;
@@ -29,14 +36,21 @@ pub(super) fn export_costs(
         loaded_session(&args.suite, &args.store, Overrides::default(), console)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();
-    let past = runs(console.system, &home, &suite).find(|past| !past.header.is_narrowed());
+    // What the suite itself leaves out is left out of every run.
+    let own = header(&session).settings;
+    let is_whole = |past: &PastRun| {
+        NARROWING.iter().all(|name| past.header.settings.get(*name) == own.get(*name))
+    };
+    let past = runs(console.system, &home, &suite).find(is_whole);
     let past = past.ok_or_else(|| {
         Error::plain(
             format!("`{}` has no run of all its samples", sanitize(&suite)),
             format!("run it first: `evalrs run {}`", args.suite),
         )
     })?;
-    let file = CostsFile { format: COSTS_FORMAT, costs: costs(&past, console.system)? };
+    let store = surroundings.store(console)?;
+    let costs = costs(&past, store.as_ref(), console.system)?;
+    let file = CostsFile { format: COSTS_FORMAT, costs };
     let text = serde_json::to_string_pretty(&file).map_err(std::io::Error::other)?;
     console.system.write(path, &mut |to| writeln!(to, "{text}"))?;
     let samples = count(file.costs.len(), "sample");
@@ -45,15 +59,29 @@ pub(super) fn export_costs(
 }
 
 /// Sample → the tokens of its judgments and conversations.
-fn costs(past: &PastRun, system: &dyn System) -> Result<BTreeMap<String, u64>, Error> {
+fn costs(
+    past: &PastRun,
+    store: &dyn OutcomeStore,
+    system: &dyn System,
+) -> Result<BTreeMap<String, u64>, Error> {
     let mut costs: BTreeMap<String, u64> = BTreeMap::new();
     for line in open_results(system, &past.folder)?.lines() {
         let line: Value = serde_json::from_str(&line?).map_err(std::io::Error::other)?;
         let Some(id) = line.get("sample_id").and_then(Value::as_str) else { continue };
         let cost = costs.entry(id.to_owned()).or_default();
-        *cost = cost.saturating_add(BESIDE).saturating_add(tokens(&line));
+        let conversation =
+            line.get("conversation").and_then(Value::as_str).and_then(ActionKey::parse);
+        let talked = conversation.map_or(0, |key| tokens_of(key, store));
+        *cost = cost.saturating_add(BESIDE + talked).saturating_add(tokens(&line));
     }
     Ok(costs)
+}
+
+/// The tokens of a conversation.
+fn tokens_of(key: ActionKey, store: &dyn OutcomeStore) -> u64 {
+    let entry = store.get_many(&[key]).pop().flatten();
+    let outcome = entry.and_then(|entry| read_body(&entry.body).ok());
+    outcome.map_or(0, |outcome| outcome.usage().input + outcome.usage().output)
 }
 
 /// The tokens of every `usage` in a value.

@@ -344,6 +344,7 @@ mod tests {
             caching: None,
             mark: None,
             is_flex: false,
+            is_wider: false,
             api_key: None,
             headers: Vec::new(),
             patience: Patience::default(),

@@ -69,6 +69,7 @@ pub(crate) fn launch(
         caching: provider::caching(access.spec, access.base_url),
         mark: None,
         is_flex: access.spec.service_tier == TierChoice::Flex,
+        is_wider: false,
         api_key: access.api_key(),
         headers: access.headers(),
         patience: access.spec.patience.clone(),

@@ -1,5 +1,7 @@
 //! The most tokens of a judge's reply where the suite says nothing: enough for a verdict, and an end for a model that finds none.
 
+use serde_json::Value;
+
 use super::provider::{info, reasons};
 use super::question::Question;
 use evalrs_model::spec::{JudgeSpec, ReplyLimit};
@@ -45,7 +47,8 @@ pub(super) fn effective_limit(spec: &JudgeSpec, question: &Question) -> Option<u
     if !has_usual_limit(spec, question) {
         return limit_without_usual(spec);
     }
-    Some(if thinks(spec) { VERDICT + THOUGHT } else { VERDICT })
+    let thought = if thinks(spec) { THOUGHT.max(budget(spec)) } else { 0 };
+    Some(VERDICT.saturating_add(thought))
 }
 
 /// The limit that the suite sets, or else the provider.
@@ -65,7 +68,7 @@ pub(super) fn further_limit(spec: &JudgeSpec, question: &Question) -> u32 {
 fn has_usual_limit(spec: &JudgeSpec, question: &Question) -> bool {
     let is_usual = spec.max_tokens == ReplyLimit::Usual;
     let replies = spec.agent.is_none() && spec.program.is_none();
-    is_usual && replies && !matches!(question, Question::Embed { .. }) && !says(spec, &LIMITS)
+    is_usual && replies && !matches!(question, Question::Embed { .. }) && !has_limit(spec)
 }
 
 fn thinks(spec: &JudgeSpec) -> bool {
@@ -76,12 +79,34 @@ fn thinks(spec: &JudgeSpec) -> bool {
         || says(spec, &THOUGHTS)
 }
 
+/// Whether the suite sets a limit in the body itself.
+fn has_limit(spec: &JudgeSpec) -> bool {
+    let is_limit = |(name, _): (&String, &Value)| LIMITS.contains(&name.as_str());
+    let inner =
+        ["generationConfig", "options"].into_iter().filter_map(|name| spec.extra_body.get(name));
+    spec.extra_body.iter().any(is_limit)
+        || inner.filter_map(Value::as_object).any(|inner| inner.iter().any(is_limit))
+}
+
 /// Whether one of `names` is among the further members of the request, or in the objects that those are.
 fn says(spec: &JudgeSpec, names: &[&str]) -> bool {
     let is_named = |name: &String| names.contains(&name.as_str());
     spec.extra_body.iter().any(|(name, value)| {
         is_named(name) || value.as_object().is_some_and(|inner| inner.keys().any(is_named))
     })
+}
+
+/// The tokens that the suite lets a model think; 0 where it does not say.
+fn budget(spec: &JudgeSpec) -> u32 {
+    const BUDGETS: [&str; 4] = [
+        "/thinking/budget_tokens",
+        "/reasoning/max_tokens",
+        "/thinking_budget",
+        "/generationConfig/thinkingConfig/thinkingBudget",
+    ];
+    let body = Value::Object(spec.extra_body.clone());
+    let said = BUDGETS.iter().filter_map(|place| body.pointer(place)?.as_u64());
+    said.max().and_then(|budget| u32::try_from(budget).ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -112,6 +137,7 @@ mod tests {
             ("openai/o3-mini", 8_000),
             ("gpt-5.6", 8_000),
             ("gpt-6", 8_000),
+            ("gpt-10-mini", 8_000),
             ("openai/gpt-oss-20b", 8_000),
             ("Qwen/Qwen3-8B", 8_000),
             ("qwen2.5:0.5b", 1_000),
@@ -127,6 +153,11 @@ mod tests {
         }
         let thinking = json!({"thinking": {"type": "enabled", "budget_tokens": 4096}});
         assert_eq!(limits("anthropic", "claude-sonnet-5", thinking), (Some(8_000), 200));
+        // What a model may think comes before the verdict, and is no limit of it.
+        let deep = json!({"thinking": {"type": "enabled", "budget_tokens": 20_000}});
+        assert_eq!(limits("anthropic", "claude-sonnet-5", deep), (Some(21_000), 200));
+        let gateway = json!({"reasoning": {"max_tokens": 2_000}});
+        assert_eq!(limits("openai", "some/model", gateway), (Some(8_000), 200));
         // The suite sets a limit in its own way, or what embeds has none.
         let own = json!({"generationConfig": {"maxOutputTokens": 50}});
         assert_eq!(limits("google", "gemini-2.5-flash", own), (None, 0));

@@ -35,6 +35,8 @@ pub(crate) struct AskedAction<'a> {
     until: Cell<Option<Duration>>,
     requests: Cell<u32>,
     verbosity: u8,
+    /// Whether its requests have no limit: its prompt leaves no room for the longest reply.
+    pub(super) is_unlimited: Cell<bool>,
 }
 
 impl<'a> AskedAction<'a> {
@@ -49,7 +51,8 @@ impl<'a> AskedAction<'a> {
         let entered = RefCell::new(entered);
         let until = Cell::new(None);
         let requests = Cell::new(0);
-        Self { launch, endpoints, entered, until, requests, verbosity }
+        let is_unlimited = Cell::new(false);
+        Self { launch, endpoints, entered, until, requests, verbosity, is_unlimited }
     }
 
     /// Waits for the right to send one request; `last` is what came of the attempt before.
@@ -233,6 +236,9 @@ impl<'a> AskedAction<'a> {
     }
 }
 
+/// The most tokens that are reserved for a reply before it is there.
+const MOST_RESERVED: u64 = 1_000;
+
 /// The tokens that a request will take, sent and received. Servers that limit tokens count the most of a reply too.
 pub(crate) fn estimate(action: &JudgeAction) -> u64 {
     let sent = (action.system.len() + action.user.len()) as u64 / TOKEN_BYTES;
@@ -241,5 +247,6 @@ pub(crate) fn estimate(action: &JudgeAction) -> u64 {
         Question::Several(all) => REPLY_TOKENS * all.len() as u64,
         Question::Score(_) | Question::Compare | Question::Decide { .. } => REPLY_TOKENS,
     };
-    sent + action.max_tokens.map_or(received, u64::from)
+    // The limit of a model that reasons is for thought that most replies do not have.
+    sent + action.max_tokens.map_or(received, |most| u64::from(most).min(MOST_RESERVED))
 }

@@ -28,7 +28,7 @@ use crate::{
     ActionFuture, BatchService, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch,
 };
 use evalrs_eval::judge::json;
-use evalrs_eval::judge::provider::refused::{leave_out, refused_setting};
+use evalrs_eval::judge::provider::refused::{LIMIT, lacks_room, leave_out, refused_setting};
 use evalrs_eval::judge::provider::{self, Answer, Provider, RE_ASKS, ReplyShape, Request};
 use evalrs_eval::judge::question::Question;
 use evalrs_eval::judge::request_url::url;
@@ -54,6 +54,14 @@ pub struct HttpExecutor {
     agents: MadeAgents,
     /// Runs those judges that are commands.
     programs: Option<Rc<ProgramExecutor>>,
+}
+
+/// Has the next request of a judgment go without a limit, where the failure says that there is no room for the longest reply. A
+/// reply that was cut is not retried so: nothing would end it.
+fn makes_room(asking: &AskedAction<'_>, request: &Request, failure: &Failure) -> bool {
+    let is_first = !asking.launch.is_wider;
+    let lacks = failure.kind == FailureKind::BadRequest && lacks_room(request, &failure.message);
+    is_first && lacks && !asking.is_unlimited.replace(true)
 }
 
 impl HttpExecutor {
@@ -173,7 +181,10 @@ impl HttpExecutor {
         let mut usage = Usage::default();
         loop {
             let asked = self.ask_once(&asking, provider, &rejected).await;
-            let exchange = self.exchange(launch, provider, &rejected);
+            let mut exchange = self.exchange(launch, provider, &rejected);
+            if asking.is_unlimited.get() {
+                exchange.get_or_insert_default().dropped.push(LIMIT.to_owned());
+            }
             let told = asked.and_then(|answer| {
                 usage = usage + answer.usage;
                 Ok((verdict_text(&answer)?.to_owned(), answer.model))
@@ -260,13 +271,17 @@ impl HttpExecutor {
         let launch = asking.launch;
         loop {
             let shape = self.shape(launch, provider);
-            let request = self.request(launch, provider, shape, rejected);
+            let mut request = self.request(launch, provider, shape, rejected);
+            if asking.is_unlimited.get() {
+                leave_out(&mut request, LIMIT);
+            }
             let failure = match self.send_with_retries(asking, provider, &request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let is_mended =
-                self.gives_way(launch, shape, &failure) || self.drops(launch, &request, &failure);
+            let is_mended = self.gives_way(launch, shape, &failure)
+                || self.drops(launch, &request, &failure)
+                || makes_room(asking, &request, &failure);
             if !is_mended {
                 return Err(failure);
             }

@@ -307,8 +307,11 @@ fn set_cache_key(body: &mut Map<String, Value>, beginning: &str) {
 /// Whether a model is of those that reason before they answer: they take other settings.
 fn reasons(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or_default();
-    let number_after =
-        |start| model.strip_prefix(start).and_then(|rest| rest.chars().next()?.to_digit(10));
+    let number_after = |start| {
+        let rest = model.strip_prefix(start)?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..end].parse::<u32>().ok()
+    };
     number_after("o").is_some() || number_after("gpt-").is_some_and(|number| number >= 5)
 }
 

@@ -7,13 +7,15 @@ const OPTIONAL: [[&str; 3]; 4] = [
     ["temperature", "temperature", "temperature"],
     ["seed", "seed", "seed"],
     ["top_p", "top_p", "topP"],
-    [LIMIT, "max_completion_tokens", "maxOutputTokens"],
+    LIMITS,
 ];
 
-const LIMIT: &str = "max_tokens";
+/// The limit of a reply.
+pub const LIMIT: &str = "max_tokens";
+const LIMITS: [&str; 3] = [LIMIT, "max_completion_tokens", "maxOutputTokens"];
 
 /// How errors say that a model does not take what they name.
-const REFUSALS: [&str; 9] = [
+const REFUSALS: [&str; 8] = [
     "unsupported",
     "not supported",
     "does not support",
@@ -22,19 +24,19 @@ const REFUSALS: [&str; 9] = [
     "deprecated",
     "not permitted",
     "not allowed",
-    "too large",
 ];
 
-/// How vLLM says that a prompt and the longest reply are longer than the model reads.
-const NO_ROOM: &str = "in the completion";
+/// Whether the message of an error says that the prompt and the longest reply are longer than the model reads, or that the limit is
+/// more than it writes. The next request may have room.
+pub fn lacks_room(request: &Request, message: &str) -> bool {
+    let lower = message.to_lowercase();
+    let is_too_large = lower.contains("too large") && lower.contains("max_");
+    has(request, &LIMITS) && (is_too_large || lower.contains("in the completion"))
+}
 
 /// The setting in a request of which the message of an error says that the model does not take it, if the request may do without.
 pub fn refused_setting(request: &Request, message: &str) -> Option<&'static str> {
     let lower = message.to_lowercase();
-    // The prompt fits, but not together with the longest reply.
-    if lower.contains(NO_ROOM) && has(request, &OPTIONAL[3]) {
-        return Some(LIMIT);
-    }
     if !REFUSALS.iter().any(|words| lower.contains(words)) {
         return None;
     }
@@ -69,7 +71,7 @@ fn has(request: &Request, names: &[&str; 3]) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{leave_out, refused_setting};
+    use super::{lacks_room, leave_out, refused_setting};
     use crate::judge::provider::Request;
 
     fn request(body: &Value) -> Request {
@@ -92,10 +94,6 @@ mod tests {
             ("Unsupported parameter: 'top_p'", None),
             ("Unsupported parameter: 'max_tokens'", Some("max_tokens")),
             ("max_tokens is too large: 9. It can be at most 4.", Some("max_tokens")),
-            (
-                "you requested 12 tokens (3 in the messages, 9 in the completion)",
-                Some("max_tokens"),
-            ),
             // Another word, or no refusal.
             ("Unsupported parameter: 'seeds'", None),
             ("the seed must be a number", None),
@@ -107,6 +105,14 @@ mod tests {
         leave_out(&mut left, "seed");
         leave_out(&mut left, "model");
         assert_eq!(left, request(&json!({"model": "m", "temperature": 0, "max_tokens": 9})));
+        for (message, expected) in [
+            ("max_tokens is too large: 9. It can be at most 4.", true),
+            ("you requested 12 tokens (3 in the messages, 9 in the completion)", true),
+            ("temperature is too large: maximum is 1", false),
+            ("the prompt is too large", false),
+        ] {
+            assert_eq!(lacks_room(&left, message), expected, "{message}");
+        }
         let anthropic = Request { path: "/v1/messages".to_owned(), ..left };
         assert_eq!(refused_setting(&anthropic, "max_tokens: 9 is too large"), None);
         let mut google = request(&json!({"generationConfig": {"topP": 0.5, "seed": 7}}));

@@ -43,5 +43,6 @@ pub(super) fn wider(launch: &JudgeLaunch, outcome: &Outcome) -> Option<(u32, Jud
     let most = launch.action.max_tokens.or(default)?.saturating_mul(2);
     let mut wider = launch.clone();
     wider.action.max_tokens = Some(most);
+    wider.is_wider = true;
     Some((most, wider))
 }

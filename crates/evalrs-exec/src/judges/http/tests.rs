@@ -83,6 +83,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
         caching: None,
         mark: None,
         is_flex: false,
+        is_wider: false,
         api_key: None,
         headers: Vec::new(),
         patience: Patience::default(),
