@@ -210,8 +210,8 @@ evalrs cache gc --max-size 500MB",
     ),
     (
         "cache push",
-        "# Write what was judged here, as ci
-EVALRS_CACHE_WRITER=ci evalrs cache push
+        "# Write what was judged on this machine
+evalrs cache push
 # Read in a script how much that was
 evalrs cache push --json",
     ),

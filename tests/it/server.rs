@@ -169,6 +169,12 @@ impl Server {
         clean(&mut command, self.folder.path()).args(args).output().unwrap()
     }
 
+    /// Creates what a PUT of nothing creates.
+    pub(crate) fn put(&self, path: &str) {
+        let (status, text) = self.exchange("PUT", path, "").unwrap();
+        assert!((200..300).contains(&status), "PUT {path}: {status} {text}");
+    }
+
     fn json(&self, method: &str, path: &str, body: &str) -> Value {
         let (status, text) = self.exchange(method, path, body).unwrap();
         assert!((200..300).contains(&status), "{method} {path}: {status} {text}");

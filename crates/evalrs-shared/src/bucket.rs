@@ -13,7 +13,9 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{
+    ClientOptions, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
+};
 use reqwest::{Client, Method, StatusCode};
 use url::Url;
 
@@ -24,7 +26,12 @@ const MOST_LISTED: usize = 100_000;
 /// How long a request to a server may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// How long it may take to connect.
-const CONNECTING: Duration = Duration::from_secs(10);
+const CONNECTING: Duration = Duration::from_secs(5);
+/// How often and how long to wait for another process that writes an object.
+const MOST_WAITS: u32 = 20;
+const WAIT: Duration = Duration::from_millis(20);
+/// How long requests are retried.
+const RETRYING: Duration = Duration::from_secs(20);
 
 /// What was there when an object was to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +69,7 @@ impl Bucket {
             "file" => folder(&parsed)?,
             "s3" => {
                 let builder = AmazonS3Builder::new().with_url(url);
+                let builder = builder.with_retry(retries()).with_client_options(client_options());
                 let set = |builder: AmazonS3Builder,
                            (name, value): (AmazonS3ConfigKey, &String)| {
                     builder.with_config(name, value)
@@ -71,6 +79,7 @@ impl Bucket {
             }
             "gs" => {
                 let builder = GoogleCloudStorageBuilder::new().with_url(url);
+                let builder = builder.with_retry(retries()).with_client_options(client_options());
                 let set = |builder: GoogleCloudStorageBuilder,
                            (name, value): (GoogleConfigKey, &String)| {
                     builder.with_config(name, value)
@@ -80,6 +89,7 @@ impl Bucket {
             }
             "az" => {
                 let builder = MicrosoftAzureBuilder::new().with_url(url);
+                let builder = builder.with_retry(retries()).with_client_options(client_options());
                 let set = |builder: MicrosoftAzureBuilder,
                            (name, value): (AzureConfigKey, &String)| {
                     builder.with_config(name, value)
@@ -157,6 +167,7 @@ impl Bucket {
 
     async fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Creation, String> {
         let mut has_folders = false;
+        let mut waits = 0;
         loop {
             let request = self.request(Method::PUT, path)?.header("if-none-match", "*");
             let response = request.body(bytes.clone()).send().await;
@@ -172,6 +183,11 @@ impl Bucket {
                     self.make_folders(path).await?;
                     has_folders = true;
                 }
+                // `WebDAV`: another process is writing it.
+                StatusCode::LOCKED if waits < MOST_WAITS => {
+                    waits += 1;
+                    tokio::time::sleep(WAIT * waits).await;
+                }
                 status => return Err(self.said(path, &status)),
             }
         }
@@ -180,8 +196,10 @@ impl Bucket {
     /// Makes the folders above a path, as `WebDAV` wants them.
     async fn make_folders(&self, path: &str) -> Result<(), String> {
         let method = Method::from_bytes(b"MKCOL").map_err(|error| error.to_string())?;
-        for (at, _) in path.match_indices('/') {
-            let request = self.request(method.clone(), &format!("{}/", &path[..at]))?;
+        let folders = path.match_indices('/').map(|(at, _)| format!("{}/", &path[..at]));
+        // The folder of the bucket itself comes first.
+        for folder in std::iter::once(String::new()).chain(folders) {
+            let request = self.request(method.clone(), &folder)?;
             request.send().await.map_err(|error| self.said(path, &error.without_url()))?;
         }
         Ok(())
@@ -224,6 +242,15 @@ fn known_settings<'a, K: std::str::FromStr>(
 ) -> impl Iterator<Item = (K, &'a String)> {
     let named = environment.iter().filter(move |(name, _)| name.starts_with(start));
     named.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)))
+}
+
+/// A cache that is away is gone without soon.
+fn retries() -> RetryConfig {
+    RetryConfig { max_retries: 2, retry_timeout: RETRYING, ..RetryConfig::default() }
+}
+
+fn client_options() -> ClientOptions {
+    ClientOptions::new().with_timeout(PATIENCE).with_connect_timeout(CONNECTING)
 }
 
 fn objects<S: ObjectStore>(built: Result<S, Error>, path: &str) -> Result<BucketPlace, String> {

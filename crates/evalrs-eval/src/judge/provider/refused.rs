@@ -93,7 +93,9 @@ mod tests {
             // It was not sent.
             ("Unsupported parameter: 'top_p'", None),
             ("Unsupported parameter: 'max_tokens'", Some("max_tokens")),
-            ("max_tokens is too large: 9. It can be at most 4.", Some("max_tokens")),
+            // The value is refused, not the setting.
+            ("max_tokens is too large: 9. It can be at most 4.", None),
+            ("temperature is too large: maximum is 1", None),
             // Another word, or no refusal.
             ("Unsupported parameter: 'seeds'", None),
             ("the seed must be a number", None),
