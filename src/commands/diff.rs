@@ -24,9 +24,10 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     let names = args.old.iter().chain(&args.new).map(|name| Reference::parse(name).run);
     let names: Vec<String> = names.collect();
     let runs = NamedRuns::open(names.iter().map(String::as_str), console)?;
-    // Where fewer than two are named, others are looked for.
+    // Where fewer are named than are compared, others are looked for.
+    let wanted = if args.models.is_empty() { 2 } else { 1 };
     let named = names.iter().map(String::as_str);
-    let all = named.chain((names.len() + args.models.len() < 2).then_some(LATEST));
+    let all = named.chain((names.len() < wanted).then_some(LATEST));
     let home = runs.home(all, args.suite.as_deref(), console)?;
     let [before, now] = evaluations(args, &runs, &home, console)?;
     let [old, new] = match args.models.as_slice() {
