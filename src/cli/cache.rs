@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::shared::{KeyArgs, SharedArgs};
+use super::shared::KeyArgs;
 use evalrs_use_cases::args::{SelectArgs, StoreArgs};
 
 /// `evalrs cache`.
@@ -40,15 +40,15 @@ pub enum CacheCommand {
     /// Write new outcomes to the shared cache
     ///
     /// They go into the log of one writer, signed with its key. See docs/shared-cache.md.
-    Push(SharedArgs),
+    Push(PlaceArgs),
     /// Read the shared cache
     ///
     /// evalrs brings the outcomes of the writers that evalrs.toml believes. `evalrs run` does so if an outcome is missing.
-    Pull(SharedArgs),
+    Pull(PlaceArgs),
     /// Show what of the shared cache is here
     ///
     /// It opens no connection.
-    Status(SharedArgs),
+    Status(PlaceArgs),
     /// Make keys for writers of a shared cache
     Key(KeyArgs),
 }

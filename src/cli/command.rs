@@ -50,8 +50,8 @@ impl Command {
                 CacheCommand::Gc(args) => args.place.suite.as_deref(),
                 CacheCommand::Stats(args)
                 | CacheCommand::Verify(args)
-                | CacheCommand::Path(args) => args.suite.as_deref(),
-                CacheCommand::Push(args)
+                | CacheCommand::Path(args)
+                | CacheCommand::Push(args)
                 | CacheCommand::Pull(args)
                 | CacheCommand::Status(args) => args.suite.as_deref(),
                 CacheCommand::Key(_) => None,
@@ -88,8 +88,8 @@ impl Command {
                 CacheCommand::Gc(args) => args.place.json,
                 CacheCommand::Stats(args)
                 | CacheCommand::Verify(args)
-                | CacheCommand::Path(args) => args.json,
-                CacheCommand::Push(args)
+                | CacheCommand::Path(args)
+                | CacheCommand::Push(args)
                 | CacheCommand::Pull(args)
                 | CacheCommand::Status(args) => args.json,
                 CacheCommand::Key(_) => false,

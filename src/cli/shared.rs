@@ -1,23 +1,6 @@
-//! The command lines of `evalrs cache push`, `pull`, `status` and `key` as they are typed.
+//! The command line of `evalrs cache key` as it is typed.
 
 use clap::{Args, Subcommand};
-
-use evalrs_use_cases::args::StoreArgs;
-
-/// Which workspace's shared cache is meant.
-#[derive(Debug, Args)]
-pub struct SharedArgs {
-    /// Suite whose workspace is meant
-    ///
-    /// [default: the workspace of the working directory]
-    #[arg(value_name = "SUITE")]
-    pub suite: Option<String>,
-    #[command(flatten)]
-    pub store: StoreArgs,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-}
 
 /// `evalrs cache key`.
 #[derive(Debug, Args)]

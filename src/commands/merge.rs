@@ -182,29 +182,26 @@ fn check_alike(parts: &[MergedPart<'_>]) -> Result<(), Error> {
 
 /// What is replayed here is what was evaluated there.
 fn check_inputs(part: &MergedPart<'_>, whole: &ReportHeader) -> Result<(), Error> {
-    let is_same = |path: &str, digest: &str| {
-        part.header.inputs.get(path).and_then(Value::as_str).is_some_and(|known| known == digest)
-    };
-    let changed = whole.inputs.0.iter().find(|(path, digest)| !is_same(path, digest));
-    let gone = part.header.inputs.keys().find(|path| whole.inputs.get(path.as_str()).is_none());
-    let Some(path) = changed.map(|(path, _)| path).or(gone) else { return Ok(()) };
+    let Some(path) = part.header.changed_input(&whole.inputs) else { return Ok(()) };
     Err(Error::plain(
         sanitize(&format!("`{path}` is not what `{}` was made with", part.path)),
         "merge in a checkout of the commit that the parts were made of",
     ))
 }
 
+/// What the flags of a part's run said of `name`; none where the suite itself says the same.
+fn narrowed<'a>(part: &'a MergedPart<'_>, whole: &ReportHeader, name: &str) -> Option<&'a Value> {
+    let said = part.header.settings.get(name)?;
+    (whole.settings.get(name) != Some(said)).then_some(said)
+}
+
 /// What narrows the suite down to the whole that was cut.
 fn narrowed_as(part: &MergedPart<'_>, whole: &ReportHeader) -> Overrides {
-    let said = |name: &str| {
-        let said = part.header.settings.get(name)?;
-        (whole.settings.get(name) != Some(said)).then_some(said)
-    };
     let texts = |name: &str| {
-        let texts = said(name).and_then(Value::as_array).into_iter().flatten();
+        let texts = narrowed(part, whole, name).and_then(Value::as_array).into_iter().flatten();
         texts.filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let number = |name: &str| said(name).and_then(Value::as_u64);
+    let number = |name: &str| narrowed(part, whole, name).and_then(Value::as_u64);
     Overrides {
         max_samples: number("max_samples").and_then(|most| usize::try_from(most).ok()),
         tags: texts("tags"),
@@ -340,9 +337,7 @@ fn entries_of(part: &MergedPart<'_>, console: &Console<'_>) -> Result<Vec<Entry>
 fn replayed(part: &MergedPart<'_>, whole: &ReportHeader) -> Vec<String> {
     let mut flags = Vec::new();
     for (name, flag) in NARROWING {
-        let said =
-            part.header.settings.get(name).filter(|said| whole.settings.get(name) != Some(said));
-        let values = match said {
+        let values = match narrowed(part, whole, name) {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(values)) => {
                 values.iter().filter_map(Value::as_str).map(str::to_owned).collect()

@@ -206,14 +206,8 @@ pub(super) fn overrides_of(past: &PastRun, system: &dyn System) -> Overrides {
 /// An export of something else than what was run would explain another run.
 fn check_unchanged(past: &PastRun, session: &Session) -> Result<(), Error> {
     let now = header(session).inputs;
-    let then = &past.header.inputs;
-    let is_same = |path: &str, digest: &str| {
-        then.get(path).and_then(Value::as_str).is_some_and(|known| known == digest)
-    };
-    let changed = now.0.iter().find(|(path, digest)| !is_same(path, digest));
-    let gone = then.keys().find(|path| now.get(path.as_str()).is_none());
-    let Some(path) = changed.map(|(path, _)| path).or(gone) else { return Ok(()) };
-    if now.get(path.as_str()).is_none() {
+    let Some(path) = past.header.changed_input(&now) else { return Ok(()) };
+    if now.get(path).is_none() {
         return Err(Error::plain(
             sanitize(&format!(
                 "the run {} read `{path}`, which the suite alone does not name",

@@ -19,12 +19,12 @@ gate: {metric_key: kind, metric: avg_score, op: gte, value: 0.5}
 ";
 
 /// A key as `evalrs cache key new` prints it.
-struct Key {
+struct MadeKey {
     secret: String,
     public: String,
 }
 
-fn key() -> Key {
+fn key() -> MadeKey {
     let made = Space::new(&[]).run(&["cache", "key", "new"]);
     assert_eq!(made.code(), 0, "{}", made.shown());
     let text = made.stdout();
@@ -32,13 +32,13 @@ fn key() -> Key {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_whitespace().nth(1).unwrap().to_owned()
     };
-    Key { secret: of("secret"), public: of("public") }
+    MadeKey { secret: of("secret"), public: of("public") }
 }
 
 /// Machines that share a bucket.
 struct Machines {
     bucket: tempfile::TempDir,
-    ci: Key,
+    ci: MadeKey,
 }
 
 impl Machines {
@@ -57,7 +57,7 @@ impl Machines {
     }
 
     /// A machine of somebody who believes nobody, and has judged and written.
-    fn stranger(&self, writer: &str, key: &Key) {
+    fn stranger(&self, writer: &str, key: &MadeKey) {
         let space = self.clone_with("");
         let toml = space.read("evalrs.toml").replace("believe = [\"ci\"]", "");
         space.write("evalrs.toml", toml);
@@ -66,7 +66,7 @@ impl Machines {
     }
 
     /// A machine that has judged and written, as `writer` with this key.
-    fn written(&self, writer: &str, key: &Key, judge: &Judge) -> Space {
+    fn written(&self, writer: &str, key: &MadeKey, judge: &Judge) -> Space {
         let space = self.clone_with("");
         let ran = space.run_with(judge, &["run", "suite.yaml"]);
         assert!(ran.code() < 2, "{}", ran.shown());
@@ -97,7 +97,7 @@ fn rows(count: usize) -> String {
     lines((0..count).map(|at| serde_json::json!({"id": format!("s{at}"), "input": "q", "output": format!("answer {at}")})))
 }
 
-fn push(space: &Space, writer: &str, key: &Key) -> Ran {
+fn push(space: &Space, writer: &str, key: &MadeKey) -> Ran {
     let mut command = space.command(&["cache", "push"]);
     command.env("EVALRS_CACHE_WRITER", writer).env("EVALRS_CACHE_KEY", &key.secret);
     Ran(command.output().unwrap())
@@ -197,12 +197,12 @@ fn a_run_that_lacks_nothing_opens_no_connection() {
 /// What somebody who may write to the bucket does, and what a reader is told.
 struct Attack {
     name: &'static str,
-    act: fn(&Machines, &Key),
+    act: fn(&Machines, &MadeKey),
     said: &'static str,
 }
 
 /// Rewrites the log of `ci` as somebody who has not its key.
-fn forge(machines: &Machines, key: &Key, writer: &str) {
+fn forge(machines: &Machines, key: &MadeKey, writer: &str) {
     // Verdicts that pass, in a log of one's own, moved into the place of the other.
     machines.stranger("mallory", key);
     for (from, to) in [("heads", "heads"), ("segments", "segments")] {
@@ -569,4 +569,27 @@ fn buckets_of_servers_that_others_wrote_are_shared() {
             Server::start(&Start { program: &rclone, args: &args, files: &[], ready: "/" });
         shares(&server.url("/evals"), &[], false);
     }
+}
+
+#[cfg(all(unix, feature = "serve"))]
+#[test]
+fn a_page_shows_the_conversation_that_another_machine_had() {
+    let machines = Machines::new();
+    let judge = kind();
+    let talks = |space: Space| {
+        let target = r#"target: {kind: command, command: [printf, '{"output": "hello"}']}"#;
+        space.write("suite.yaml", format!("{SUITE}{target}\n"));
+        space.write("d.jsonl", lines([serde_json::json!({"id": "s0", "input": "q"})]));
+        space
+    };
+    let first = talks(machines.clone_with(""));
+    assert_eq!(first.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!(push(&first, "ci", &machines.ci).code(), 0);
+    let clone = talks(machines.clone_with(""));
+    let ran = clone.run_with(&judge, &["run", "suite.yaml", "--frozen"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let served = crate::serve::Server::new(clone, &["suite.yaml"]);
+    let case = served.get("/api/runs/latest/samples/s0").data();
+    assert_eq!(case["conversation"].as_array().map(Vec::len), Some(1), "{case}");
+    assert!(case["conversation_note"].is_null(), "{case}");
 }

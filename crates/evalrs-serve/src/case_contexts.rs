@@ -24,10 +24,9 @@ use evalrs_metrics::explain::ExplainedResult;
 use evalrs_metrics::results::recorded_submission;
 use evalrs_store::record::history::History;
 use evalrs_store::record::read::PastRun;
-use evalrs_store::{CommittedStore, LayeredStore, SegmentStore};
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
-use evalrs_use_cases::context::{SuiteContext, check_entry};
+use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::open::new_session;
 
 /// The suite of a run as it is now, with all that is stored.
@@ -59,7 +58,7 @@ impl CurrentSuite {
         if session.load(system).iter().any(Diagnostic::is_error) {
             return None;
         }
-        preview(&mut session, &store(surroundings, system), system, &Settings::default());
+        preview(&mut session, &surroundings.readable_store(system), system, &Settings::default());
         let places = places(&session);
         Some(Self { session, layers: surroundings.layers(system), places })
     }
@@ -99,7 +98,7 @@ pub(super) fn with_stored_cases<T>(
     system: &dyn System,
     work: impl FnOnce(&mut CaseContexts<'_>) -> T,
 ) -> T {
-    preview(session, &store(surroundings, system), system, &Settings::default());
+    preview(session, &surroundings.readable_store(system), system, &Settings::default());
     with_explained(session, &mut surroundings.layers(system), &places(session), work)
 }
 
@@ -170,17 +169,6 @@ fn is_recorded(explained: &ExplainedResult, line: &Map<String, Value>) -> bool {
         && graders.all(|(name, grade)| {
             recorded_submission(line, name).is_none_or(|text| text == grade.submission)
         })
-}
-
-/// The store of a suite; committed files that cannot be read are left out.
-fn store(surroundings: &SuiteContext, system: &dyn System) -> LayeredStore {
-    let mut committed = CommittedStore::checked(&check_entry);
-    for path in surroundings.committed_files(system) {
-        if let Ok(bytes) = system.read(&path).into_bytes() {
-            committed.add(&path, &bytes);
-        }
-    }
-    LayeredStore::new(Box::new(SegmentStore::open(&surroundings.cache_dir)), committed)
 }
 
 pub(super) fn case_context(

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
@@ -69,33 +69,33 @@ impl Bucket {
             "file" => folder(&parsed)?,
             "s3" => {
                 let builder = AmazonS3Builder::new().with_url(url);
-                let builder = builder.with_retry(retries()).with_client_options(client_options());
-                let set = |builder: AmazonS3Builder,
-                           (name, value): (AmazonS3ConfigKey, &String)| {
-                    builder.with_config(name, value)
-                };
-                let known = known_settings(environment, "AWS_").fold(builder, set);
-                objects(known.build(), parsed.path())?
+                // What the environment says, such as that HTTP is allowed, goes over these.
+                let mut builder =
+                    builder.with_retry(retries()).with_client_options(client_options());
+                for (name, value) in known_settings(environment, "AWS_") {
+                    builder = builder.with_config(name, value);
+                }
+                objects(builder.build(), parsed.path())?
             }
             "gs" => {
                 let builder = GoogleCloudStorageBuilder::new().with_url(url);
-                let builder = builder.with_retry(retries()).with_client_options(client_options());
-                let set = |builder: GoogleCloudStorageBuilder,
-                           (name, value): (GoogleConfigKey, &String)| {
-                    builder.with_config(name, value)
-                };
-                let known = known_settings(environment, "GOOGLE_").fold(builder, set);
-                objects(known.build(), parsed.path())?
+                // What the environment says, such as that HTTP is allowed, goes over these.
+                let mut builder =
+                    builder.with_retry(retries()).with_client_options(client_options());
+                for (name, value) in known_settings(environment, "GOOGLE_") {
+                    builder = builder.with_config(name, value);
+                }
+                objects(builder.build(), parsed.path())?
             }
             "az" => {
                 let builder = MicrosoftAzureBuilder::new().with_url(url);
-                let builder = builder.with_retry(retries()).with_client_options(client_options());
-                let set = |builder: MicrosoftAzureBuilder,
-                           (name, value): (AzureConfigKey, &String)| {
-                    builder.with_config(name, value)
-                };
-                let known = known_settings(environment, "AZURE_").fold(builder, set);
-                objects(known.build(), parsed.path())?
+                // What the environment says, such as that HTTP is allowed, goes over these.
+                let mut builder =
+                    builder.with_retry(retries()).with_client_options(client_options());
+                for (name, value) in known_settings(environment, "AZURE_") {
+                    builder = builder.with_config(name, value);
+                }
+                objects(builder.build(), parsed.path())?
             }
             "http" | "https" => server(&parsed, environment)?,
             other => {

@@ -135,49 +135,83 @@ impl SuiteContext {
         }
     }
 
-    /// The store, over the judgments that are committed.
+    /// The store, over the judgments that are committed and those of a shared cache.
     pub fn store(&self, console: &mut Console<'_>) -> Result<Arc<dyn OutcomeStore>, Error> {
+        let shared = self.shared_files(console.system)?;
+        let files = self.read_only_files(shared, console.system);
+        let mut problems = Vec::new();
+        let store = self.layered(&files, console.system, &mut problems);
+        console.warn(problems)?;
+        Ok(Arc::new(store))
+    }
+
+    /// What [`Self::store`] opens. What cannot be read is left out.
+    pub fn readable_store(&self, system: &dyn System) -> LayeredStore {
+        let shared = self.shared_files(system).unwrap_or_default();
+        self.layered(&self.read_only_files(shared, system), system, &mut Vec::new())
+    }
+
+    fn layered(
+        &self,
+        files: &[ReadOnlyFile],
+        system: &dyn System,
+        problems: &mut Vec<String>,
+    ) -> LayeredStore {
         let mut committed = CommittedStore::checked(&check_entry);
-        for path in self.committed_files(console.system) {
-            match console.system.read(&path).into_bytes() {
-                Ok(bytes) => committed.add(&path, &bytes),
-                Err(reason) => writeln!(
-                    console.err,
-                    "warning: cannot read the judgments in `{path}`: {reason}"
-                )?,
+        for ReadOnlyFile { path, writer } in files {
+            match system.read(path).into_bytes() {
+                Ok(bytes) => match writer {
+                    None => committed.add(path, &bytes),
+                    Some(writer) => committed.add(&shared_log(writer), &bytes),
+                },
+                Err(reason) => {
+                    problems.push(format!("cannot read the judgments in `{path}`: {reason}"));
+                }
             }
         }
-        for (writer, path) in self.shared_files(console.system)? {
-            match console.system.read(&path).into_bytes() {
-                Ok(bytes) => committed.add(&format!("the shared log of `{writer}`"), &bytes),
-                Err(reason) => writeln!(console.err, "warning: cannot read `{path}`: {reason}")?,
-            }
-        }
-        let segments = SegmentStore::open(&self.cache_dir);
-        Ok(Arc::new(LayeredStore::new(Box::new(segments), committed)))
+        LayeredStore::new(Box::new(SegmentStore::open(&self.cache_dir)), committed)
     }
 
     /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
     pub fn layers(&self, system: &dyn System) -> Layers {
         let mut layers: Layers = Vec::new();
-        for path in self.committed_files(system) {
+        let shared = self.shared_files(system).unwrap_or_default();
+        for ReadOnlyFile { path, writer } in self.read_only_files(shared, system) {
             let Ok(bytes) = system.read(&path).into_bytes() else { continue };
             let mut committed = CommittedStore::checked(&check_entry);
             committed.add(&path, &bytes);
             let layer = LayeredStore::new(Box::new(MemoryStore::default()), committed);
-            layers.push((format!("the committed file {path}"), Arc::new(layer)));
-        }
-        for (writer, path) in self.shared_files(system).unwrap_or_default() {
-            let Ok(bytes) = system.read(&path).into_bytes() else { continue };
-            let mut committed = CommittedStore::checked(&check_entry);
-            committed.add(&path, &bytes);
-            let layer = LayeredStore::new(Box::new(MemoryStore::default()), committed);
-            layers.push((format!("the shared log of `{writer}`"), Arc::new(layer)));
+            let name = writer
+                .map_or_else(|| format!("the committed file {path}"), |writer| shared_log(&writer));
+            layers.push((name, Arc::new(layer)));
         }
         let local = Arc::new(SegmentStore::open(&self.cache_dir));
         layers.push((format!("the local store {}", self.cache_dir), local));
         layers
     }
+
+    fn read_only_files(
+        &self,
+        shared: Vec<(String, String)>,
+        system: &dyn System,
+    ) -> Vec<ReadOnlyFile> {
+        let committed = self.committed_files(system).into_iter();
+        let committed = committed.map(|path| ReadOnlyFile { path, writer: None });
+        let shared = shared.into_iter();
+        let shared = shared.map(|(writer, path)| ReadOnlyFile { path, writer: Some(writer) });
+        committed.chain(shared).collect()
+    }
+}
+
+/// A file of outcomes to which no run adds.
+struct ReadOnlyFile {
+    path: String,
+    /// Who wrote it, in a shared cache; none for committed judgments.
+    writer: Option<String>,
+}
+
+fn shared_log(writer: &str) -> String {
+    format!("the shared log of `{writer}`")
 }
 
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.

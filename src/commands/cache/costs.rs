@@ -11,7 +11,7 @@ use evalrs_graph::inputs::Overrides;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::read_body;
 use evalrs_store::OutcomeStore;
-use evalrs_store::record::read::{PastRun, runs};
+use evalrs_store::record::read::{NARROWING, PastRun, runs};
 use evalrs_store::record::result_files::open_results;
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
@@ -19,9 +19,6 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::header::header;
 use evalrs_use_cases::open::loaded_session;
 use evalrs_use_cases::partition::{COSTS_FORMAT, CostsFile};
-
-/// What narrows a run down.
-const NARROWING: [&str; 5] = ["max_samples", "tags", "samples", "trials", "partition"];
 
 /// What a sample costs beside its tokens: a sample without a judge takes a moment, too.
 const BESIDE: u64 = 100;
@@ -89,14 +86,10 @@ fn tokens(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.iter().map(tokens).fold(0, u64::saturating_add),
         Value::Object(members) => {
-            let of = |(name, value): (&String, &Value)| match value {
-                Value::Object(usage) if name == "usage" => ["input_tokens", "output_tokens"]
-                    .into_iter()
-                    .filter_map(|name| usage.get(name)?.as_u64())
-                    .fold(0, u64::saturating_add),
-                value => tokens(value),
-            };
-            members.iter().map(of).fold(0, u64::saturating_add)
+            let usage = members.get("usage").and_then(Value::as_object);
+            let used = ["input_tokens", "output_tokens"].into_iter();
+            let used = used.filter_map(|name| usage?.get(name)?.as_u64());
+            used.chain(members.values().map(tokens)).fold(0, u64::saturating_add)
         }
         _ => 0,
     }

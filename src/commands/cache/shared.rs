@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::place::surroundings;
-use crate::cli::{KeyArgs, KeyCommand, SharedArgs};
+use super::place::surroundings_of;
+use crate::cli::{KeyArgs, KeyCommand, PlaceArgs};
 use evalrs_base::text::{count, sanitize};
 use evalrs_shared::keys::WriterKey;
 use evalrs_shared::reading::PullReport;
@@ -13,8 +13,8 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::shared_cache::{SharedCache, pulled_lines};
 
 /// Writes what is new here into the log of this workspace's writer.
-pub(super) fn push(args: &SharedArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let context = surroundings(args.suite.as_deref(), &args.store, console)?;
+pub(super) fn push(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let context = surroundings_of(args, console)?;
     let shared = shared(&context)?;
     let pushed = shared.push(console.system)?;
     console.warn(pushed.problems.iter().map(|problem| sanitize(problem)))?;
@@ -38,8 +38,8 @@ pub(super) fn push(args: &SharedArgs, console: &mut Console<'_>) -> Result<ExitS
 }
 
 /// Brings what believed writers have written here.
-pub(super) fn pull(args: &SharedArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let context = surroundings(args.suite.as_deref(), &args.store, console)?;
+pub(super) fn pull(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let context = surroundings_of(args, console)?;
     let shared = shared(&context)?;
     let pulled = shared
         .pull(console.system)
@@ -66,8 +66,8 @@ fn shown(shared: &SharedCache<'_>, pulled: &PullReport) -> Value {
 }
 
 /// What of the shared cache is here. It opens no connection.
-pub(super) fn status(args: &SharedArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let context = surroundings(args.suite.as_deref(), &args.store, console)?;
+pub(super) fn status(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let context = surroundings_of(args, console)?;
     let shared = shared(&context)?;
     let mut logs = Vec::new();
     for writer in &shared.trust.believe {

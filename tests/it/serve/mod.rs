@@ -21,7 +21,7 @@ use crate::judge::PATIENCE;
 use crate::space::Space;
 
 /// A server over a workspace; it ends with the test.
-struct Server {
+pub(crate) struct Server {
     space: Space,
     child: Child,
     host: String,
@@ -63,7 +63,7 @@ impl Reply {
 }
 
 impl Server {
-    fn new(space: Space, args: &[&str]) -> Self {
+    pub(crate) fn new(space: Space, args: &[&str]) -> Self {
         Self::with(space, args, &[])
     }
 
@@ -91,7 +91,7 @@ impl Server {
         exchange(&self.host, method, path, headers, body)
     }
 
-    fn get(&self, path: &str) -> Reply {
+    pub(crate) fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], "")
     }
 

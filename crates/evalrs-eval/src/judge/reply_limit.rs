@@ -81,11 +81,11 @@ fn thinks(spec: &JudgeSpec) -> bool {
 
 /// Whether the suite sets a limit in the body itself.
 fn has_limit(spec: &JudgeSpec) -> bool {
-    let is_limit = |(name, _): (&String, &Value)| LIMITS.contains(&name.as_str());
+    let is_limit = |name: &String| LIMITS.contains(&name.as_str());
     let inner =
         ["generationConfig", "options"].into_iter().filter_map(|name| spec.extra_body.get(name));
-    spec.extra_body.iter().any(is_limit)
-        || inner.filter_map(Value::as_object).any(|inner| inner.iter().any(is_limit))
+    spec.extra_body.keys().any(is_limit)
+        || inner.filter_map(Value::as_object).any(|inner| inner.keys().any(is_limit))
 }
 
 /// Whether one of `names` is among the further members of the request, or in the objects that those are.

@@ -15,12 +15,16 @@ pub use super::file::{RESULTS, read_json};
 use super::lines::{MAX_RESULT, each_line};
 use super::result_files::open_results;
 use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::record_format::{FORMAT, reads_line};
 use evalrs_model::spec::grader_of;
 use evalrs_system::System;
 
 /// The kinds of errors of judgments that were neither cached nor made.
 pub(super) const NOT_ASKED: [&str; 2] = ["not_stored", "not_asked"];
+
+/// The settings of a run that narrow it down to a part of its suite.
+pub const NARROWING: [&str; 5] = ["max_samples", "tags", "samples", "trials", "partition"];
 
 /// The folder of the records under `home`.
 pub fn runs_of(home: &str) -> String {
@@ -73,13 +77,21 @@ impl PastHeader {
 
     /// Whether the run was narrowed down to a part of the samples.
     pub fn is_narrowed(&self) -> bool {
-        ["max_samples", "tags", "samples", "trials", "partition"].iter().any(|name| {
-            match self.settings.get(*name) {
-                None | Some(Value::Null) => false,
-                Some(Value::Array(names)) => !names.is_empty(),
-                Some(_) => true,
-            }
+        NARROWING.iter().any(|name| match self.settings.get(*name) {
+            None | Some(Value::Null) => false,
+            Some(Value::Array(names)) => !names.is_empty(),
+            Some(_) => true,
         })
+    }
+
+    /// The first file that is not in `now` what it was then, or that only one of both has read.
+    pub fn changed_input<'a>(&'a self, now: &'a OrderedMap<String>) -> Option<&'a str> {
+        let is_same = |path: &str, digest: &str| {
+            self.inputs.get(path).and_then(Value::as_str).is_some_and(|known| known == digest)
+        };
+        let changed = now.0.iter().find(|(path, digest)| !is_same(path, digest));
+        let gone = self.inputs.keys().find(|path| now.get(path.as_str()).is_none());
+        changed.map(|(path, _)| path).or(gone).map(String::as_str)
     }
 }
 
