@@ -60,12 +60,17 @@ pub struct ReadHead {
 }
 
 impl LogHead {
-    /// The head of `writer` after `before`, with these objects.
-    pub fn after(writer: &str, before: Option<&ReadHead>, segments: Vec<SegmentName>) -> Self {
+    /// The head of `writer` at the place `seq`, after `before`, with these objects.
+    pub fn after(
+        writer: &str,
+        seq: u64,
+        before: Option<&ReadHead>,
+        segments: Vec<SegmentName>,
+    ) -> Self {
         Self {
             format: FORMAT,
             writer: writer.to_owned(),
-            seq: before.map_or(1, |before| before.head.seq + 1),
+            seq,
             previous: before.map(|before| before.digest.clone()),
             segments,
         }
@@ -153,11 +158,11 @@ mod tests {
     #[test]
     fn a_head_is_read_as_it_was_signed() {
         let (key, _) = WriterKey::generate().unwrap();
-        let first = LogHead::after("ci", None, vec![segment()]);
+        let first = LogHead::after("ci", 1, None, vec![segment()]);
         let bytes = first.written(Some(&key)).unwrap();
         let read = ReadHead::read(&bytes).unwrap();
         assert_eq!((&read.head, read.signed_by), (&first, Some(key.public())));
-        let second = LogHead::after("ci", Some(&read), Vec::new());
+        let second = LogHead::after("ci", 2, Some(&read), Vec::new());
         assert_eq!((second.seq, second.previous.as_deref()), (2, Some(sha256(&bytes).as_str())));
         let plain = ReadHead::read(&second.written(None).unwrap()).unwrap();
         assert_eq!((plain.head, plain.signed_by), (second, None));
@@ -166,7 +171,7 @@ mod tests {
     #[test]
     fn no_byte_of_a_signed_head_can_be_changed() {
         let (key, _) = WriterKey::generate().unwrap();
-        let head = LogHead::after("ci", None, vec![segment()]);
+        let head = LogHead::after("ci", 1, None, vec![segment()]);
         let bytes = head.written(Some(&key)).unwrap();
         for at in 0..bytes.len() {
             for change in [1, 0x20] {
@@ -197,7 +202,7 @@ mod tests {
             SegmentName { bytes: u64::MAX, ..segment() },
             SegmentName { unpacked: 1 << 40, ..segment() },
         ] {
-            let head = LogHead::after("ci", None, vec![wrong]);
+            let head = LogHead::after("ci", 1, None, vec![wrong]);
             assert!(ReadHead::read(&head.written(None).unwrap()).is_err());
         }
         for text in ["", "\n", "{}\n", "[]\nx", "{\"format\": 9}\n"] {

@@ -8,7 +8,7 @@ use crate::bucket::Bucket;
 use crate::head::{MOST_BYTES, ReadHead};
 use crate::local::LocalCopy;
 use crate::sealed::unsealed;
-use crate::trust::{Doubt, ReaderTrust, is_writer};
+use crate::trust::{ReaderTrust, is_writer};
 
 /// How many heads are looked at, newest first, for one that is believed.
 const MOST_DOUBTED: usize = 32;
@@ -135,10 +135,7 @@ async fn read_head(
     match bucket.get(&head_path(writer, seq), MOST_BYTES).await {
         Ok(bytes) => Ok(bytes),
         Err(error) => {
-            problems.push(format!(
-                "{}: {error}",
-                Doubt::Unreadable(format!("head {seq} of `{writer}`"))
-            ));
+            problems.push(format!("head {seq} of `{writer}`: {error}"));
             Ok(None)
         }
     }

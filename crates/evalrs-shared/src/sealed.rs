@@ -17,25 +17,29 @@ pub struct SealedSegment {
     pub lines: Vec<u8>,
 }
 
-/// The objects for `entries`, which are sorted by key first.
-pub fn seal(mut entries: Vec<Entry>) -> Result<Vec<SealedSegment>, String> {
-    entries.sort_by_key(|entry| entry.key);
-    let mut sealed = Vec::new();
-    let mut lines = Vec::new();
-    let mut outcomes = 0;
-    for entry in &entries {
+/// Makes objects of outcomes that come one after the other.
+#[derive(Default)]
+pub struct Sealer {
+    lines: Vec<u8>,
+    outcomes: u64,
+}
+
+impl Sealer {
+    /// Takes an outcome. Gives an object where the ones before fill it.
+    pub fn add(&mut self, entry: &Entry) -> Result<Option<SealedSegment>, String> {
         let line = render(entry).map_err(|error| error.to_string())?;
-        if !lines.is_empty() && lines.len() + line.len() > UNPACKED {
-            sealed.push(packed(std::mem::take(&mut lines), outcomes)?);
-            outcomes = 0;
-        }
-        lines.extend_from_slice(line.as_bytes());
-        outcomes += 1;
+        let is_full = !self.lines.is_empty() && self.lines.len() + line.len() > UNPACKED;
+        let full = if is_full { self.finish()? } else { None };
+        self.lines.extend_from_slice(line.as_bytes());
+        self.outcomes += 1;
+        Ok(full)
     }
-    if !lines.is_empty() {
-        sealed.push(packed(lines, outcomes)?);
+
+    /// The object of what was taken last; none where nothing was.
+    pub fn finish(&mut self) -> Result<Option<SealedSegment>, String> {
+        let Self { lines, outcomes } = std::mem::take(self);
+        if lines.is_empty() { Ok(None) } else { packed(lines, outcomes).map(Some) }
     }
-    Ok(sealed)
 }
 
 fn packed(lines: Vec<u8>, outcomes: u64) -> Result<SealedSegment, String> {
@@ -73,10 +77,18 @@ pub fn unsealed(name: &SegmentName, bytes: &[u8]) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{seal, unsealed};
+    use super::{SealedSegment, Sealer, unsealed};
     use crate::head::{SegmentName, sha256};
     use evalrs_model::key::ActionKey;
     use evalrs_store::Entry;
+
+    fn seal(entries: Vec<Entry>) -> Vec<SealedSegment> {
+        let mut sealer = Sealer::default();
+        let full = entries.iter().filter_map(|entry| sealer.add(entry).unwrap());
+        let mut sealed: Vec<SealedSegment> = full.collect();
+        sealed.extend(sealer.finish().unwrap());
+        sealed
+    }
 
     fn entries(count: u8) -> Vec<Entry> {
         let entry = |number| Entry {
@@ -84,23 +96,23 @@ mod tests {
             generation: 0,
             body: "{\"a\":1}".to_owned(),
         };
-        (0..count).rev().map(entry).collect()
+        (0..count).map(entry).collect()
     }
 
     #[test]
     fn outcomes_are_unsealed_as_they_were_sealed() {
-        let sealed = seal(entries(9)).unwrap();
+        let sealed = seal(entries(9));
         let [one] = sealed.as_slice() else { panic!("one object") };
         assert_eq!(one.name.outcomes, 9);
         assert_eq!(unsealed(&one.name, &one.bytes).as_ref(), Ok(&one.lines));
-        assert!(seal(Vec::new()).unwrap().is_empty());
+        assert!(seal(Vec::new()).is_empty());
         // The same outcomes give the same object.
-        assert_eq!(seal(entries(9)).unwrap()[0].name, one.name);
+        assert_eq!(seal(entries(9))[0].name, one.name);
     }
 
     #[test]
     fn an_object_is_what_its_log_says_or_nothing() {
-        let one = seal(entries(9)).unwrap().remove(0);
+        let one = seal(entries(9)).remove(0);
         let mut other = one.bytes.clone();
         let middle = other.len() / 2;
         other[middle] ^= 1;

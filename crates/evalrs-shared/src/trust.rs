@@ -108,7 +108,7 @@ mod tests {
             ("fork".to_owned(), vec![fork.public()]),
         ]);
         let trust = ReaderTrust { believe: vec!["ci".to_owned()], keys, ..ReaderTrust::default() };
-        let head = LogHead::after("ci", None, Vec::new());
+        let head = LogHead::after("ci", 1, None, Vec::new());
         let by = |key| head.written(key).unwrap();
         assert!(trust.read("ci", 1, &by(Some(&ci))).is_ok());
         for (writer, seq, bytes, doubt) in [

@@ -10,7 +10,7 @@ use crate::bucket::Creation;
 use crate::head::{LogHead, MOST_BYTES, ReadHead, SegmentName, sha256};
 use crate::keys::WriterKey;
 use crate::reading::{SharedAccess, head_path, newest, segment_path};
-use crate::sealed::{SealedSegment, seal};
+use crate::sealed::{SealedSegment, Sealer};
 use crate::trust::ReaderTrust;
 
 /// An object with fewer bytes is small: many of them become one.
@@ -72,14 +72,13 @@ pub async fn push(
             None => KnownEntries::default(),
         };
         report.outcomes = known.generations.len() as u64;
-        let new = new_entries(store, &known);
+        let new = new_keys(store, &known);
         if new.is_empty() {
             return Ok(report);
         }
-        let count = new.len() as u64;
-        let segments = segments(access, writer, before.as_ref(), known, new).await?;
-        let head = LogHead::after(writer.name, before.as_ref(), segments);
-        let head = LogHead { seq: seq + 1 + taken, ..head };
+        let entries = StoredEntries { store, keys: &new };
+        let segments = segments(access, writer, before.as_ref(), known, entries).await?;
+        let head = LogHead::after(writer.name, seq + 1 + taken, before.as_ref(), segments);
         let bytes = head.written(writer.key)?;
         if bytes.len() > MOST_BYTES {
             return Err("the log has too many objects".to_owned());
@@ -96,7 +95,7 @@ pub async fn push(
         local.keep_head(writer.name, &bytes, system).map_err(|error| error.to_string())?;
         return Ok(PushReport {
             seq: head.seq,
-            new: count,
+            new: new.len() as u64,
             outcomes: head.segments.iter().map(|segment| segment.outcomes).sum(),
             ..report
         });
@@ -167,58 +166,88 @@ async fn lines_of(
     Ok(lines)
 }
 
-/// The outcomes of a store that a log does not have, or has of an earlier generation.
-fn new_entries(store: &dyn OutcomeStore, known: &KnownEntries) -> Vec<Entry> {
+/// The keys of the outcomes of a store that a log does not have, or has of an earlier generation.
+fn new_keys(store: &dyn OutcomeStore, known: &KnownEntries) -> Vec<ActionKey> {
     let mut new = Vec::new();
     for keys in store.keys().chunks(AT_ONCE) {
         store.visit_many(keys, &mut |_, entry| {
             let is_new = |entry: &Entry| {
                 known.generations.get(&entry.key).is_none_or(|held| entry.generation > *held)
             };
-            new.extend(entry.filter(is_new));
+            new.extend(entry.filter(is_new).map(|entry| entry.key));
         });
     }
     new
 }
 
-/// The objects of the next head: those of the last one, with what is new. Many small ones become one.
+/// The objects of the next head: those of the last one, with what is new. Many small ones become one. Of what is new, no more than
+/// an object is in memory.
 async fn segments(
     access: SharedAccess<'_>,
     writer: &Writer<'_>,
     before: Option<&ReadHead>,
     known: KnownEntries,
-    mut new: Vec<Entry>,
+    new: StoredEntries<'_>,
 ) -> Result<Vec<SegmentName>, String> {
-    let SharedAccess { bucket, local, system } = access;
     let mut kept: Vec<SegmentName> =
         before.map(|before| before.head.segments.clone()).unwrap_or_default();
-    let KnownEntries { small, .. } = known;
-    if small.len() >= MOST_SMALL {
-        kept.retain(|segment| !small.contains_key(&segment.sha256));
-        let mut winners: BTreeMap<ActionKey, Entry> = BTreeMap::new();
-        for entry in small.into_values().flatten().chain(new) {
-            match winners.get(&entry.key) {
-                Some(held) if !entry.wins_over(held) => {}
-                _ => {
-                    winners.insert(entry.key, entry);
-                }
+    let mut sealer = Sealer::default();
+    if known.small.len() >= MOST_SMALL {
+        kept.retain(|segment| !known.small.contains_key(&segment.sha256));
+        for entry in winners(known.small.into_values().flatten()) {
+            if let Some(full) = sealer.add(&entry)? {
+                kept.push(write_segment(access, writer, full).await?);
             }
         }
-        new = winners.into_values().collect();
     }
-    for SealedSegment { name, bytes, lines } in seal(new)? {
-        let path = segment_path(writer.name, &name.sha256);
-        if bucket.create(&path, bytes).await? == Creation::Exists {
-            let most = usize::try_from(name.bytes).unwrap_or(usize::MAX);
-            let there = bucket.get(&path, most).await?;
-            if there.is_none_or(|there| sha256(&there) != name.sha256) {
-                return Err(format!(
-                    "`{path}` has other bytes than its name says: somebody else wrote it"
-                ));
+    for keys in new.keys.chunks(AT_ONCE) {
+        for entry in new.store.get_many(keys).into_iter().flatten() {
+            if let Some(full) = sealer.add(&entry)? {
+                kept.push(write_segment(access, writer, full).await?);
             }
         }
-        local.keep(&name.sha256, &lines, system).map_err(|error| error.to_string())?;
-        kept.push(name);
+    }
+    if let Some(last) = sealer.finish()? {
+        kept.push(write_segment(access, writer, last).await?);
     }
     Ok(kept)
+}
+
+/// Outcomes of a store.
+#[derive(Clone, Copy)]
+struct StoredEntries<'a> {
+    store: &'a dyn OutcomeStore,
+    keys: &'a [ActionKey],
+}
+
+/// The entries that win over others of their keys, sorted by key.
+fn winners(entries: impl Iterator<Item = Entry>) -> impl Iterator<Item = Entry> {
+    let mut winners: BTreeMap<ActionKey, Entry> = BTreeMap::new();
+    for entry in entries {
+        if winners.get(&entry.key).is_none_or(|held| entry.wins_over(held)) {
+            winners.insert(entry.key, entry);
+        }
+    }
+    winners.into_values()
+}
+
+async fn write_segment(
+    access: SharedAccess<'_>,
+    writer: &Writer<'_>,
+    segment: SealedSegment,
+) -> Result<SegmentName, String> {
+    let SharedAccess { bucket, local, system } = access;
+    let SealedSegment { name, bytes, lines } = segment;
+    let path = segment_path(writer.name, &name.sha256);
+    if bucket.create(&path, bytes).await? == Creation::Exists {
+        let most = usize::try_from(name.bytes).unwrap_or(usize::MAX);
+        let there = bucket.get(&path, most).await?;
+        if there.is_none_or(|there| sha256(&there) != name.sha256) {
+            return Err(format!(
+                "`{path}` has other bytes than its name says: somebody else wrote it"
+            ));
+        }
+    }
+    local.keep(&name.sha256, &lines, system).map_err(|error| error.to_string())?;
+    Ok(name)
 }
