@@ -8,7 +8,7 @@ use evalrs_harness::args::agents::RawArgs;
 pub use evalrs_harness::commands::HarnessCommand;
 #[cfg(feature = "serve")]
 use evalrs_serve::args::ServeArgs;
-use evalrs_use_cases::args::{EvaluateArgs, SelectArgs, StoreArgs};
+use evalrs_use_cases::args::{EvaluateArgs, SelectArgs, StoreArgs, TrustArgs};
 use evalrs_use_cases::partition::PartitionArgs;
 
 mod agree;
@@ -237,6 +237,13 @@ pub struct PlanArgs {
     /// Plan to retry cached failures
     #[arg(long, help_heading = "Cache")]
     pub retry_errors: bool,
+    /// Read the shared cache first
+    ///
+    /// Without this, `plan` opens no connection.
+    #[arg(long, help_heading = "Cache")]
+    pub pull: bool,
+    #[command(flatten)]
+    pub trust: TrustArgs,
     #[command(flatten)]
     pub store: StoreArgs,
     /// Count these human labels by grader

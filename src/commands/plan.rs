@@ -35,6 +35,7 @@ use evalrs_use_cases::known_chunks::session_that_knows;
 use evalrs_use_cases::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use evalrs_use_cases::remembered::CommandQuestion;
 use evalrs_use_cases::settled_plan::{PlanQuestion, label_counts};
+use evalrs_use_cases::shared_pull::{CacheNeed, pull_now};
 use evalrs_use_cases::suites::suite_files;
 
 /// Plans every suite in turn. Nothing is planned unless all of them are valid. What the last run knew is printed at
@@ -51,7 +52,8 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     let cache_dir = args.store.cache_dir.as_deref();
     let question =
         CommandQuestion::of(&args.suites, cache_dir, &format!("{words:?}"), false, console);
-    let question = question.filter(|_| args.part.partition.is_none());
+    let is_other = args.part.partition.is_some() || args.pull || !args.trust.believe.is_empty();
+    let question = question.filter(|_| !is_other);
     let is_known = question.map(|question| question.print_answer(console)).transpose()?;
     if is_known != Some(true) {
         plan_all(args, console)?;
@@ -71,7 +73,11 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
         };
         let repeats_calls = args.retry_errors || !args.refresh.is_empty();
         let load = if repeats_calls { loaded_session } else { session_that_knows };
-        let opened = load(suite, &args.store, over, console)?;
+        let mut opened = load(suite, &args.store, over, console)?;
+        opened.0.believe(&args.trust.believe)?;
+        if args.pull {
+            pull_now(&opened.0, CacheNeed { is_required: false }, console)?;
+        }
         args.part.check(suite, &opened.1)?;
         loaded.push(opened);
     }
@@ -86,7 +92,10 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
     for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
         let batches = open_batches(&surroundings, &session, console.system);
         let settings = Settings { batches, ..settings.clone() };
-        let (plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
+        let (mut plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
+        if surroundings.workspace.shared_cache.is_some() && !args.pull {
+            plan.unknown_remotely = plan.totals.to_ask;
+        }
         if args.json {
             plans.push(plan);
             continue;

@@ -194,6 +194,124 @@ fn a_run_that_lacks_nothing_opens_no_connection() {
     );
 }
 
+#[test]
+fn plan_says_what_the_shared_cache_was_not_asked_for() {
+    let machines = Machines::new();
+    machines.written("ci", &machines.ci, &kind());
+    let clone = machines.clone_with("");
+    let planned = clone.run(&["plan", "suite.yaml"]).stdout();
+    assert!(planned.contains("20 calls unknown remotely"), "{planned}");
+    let planned = clone.run(&["plan", "suite.yaml", "--json"]).stdout();
+    let planned: Value = serde_json::from_str(&planned).unwrap();
+    assert_eq!(planned["unknown_remotely"], 20, "{planned}");
+    let planned = clone.run(&["plan", "suite.yaml", "--pull"]).stdout();
+    assert!(planned.contains("no calls, 20 cached"), "{planned}");
+    assert!(!planned.contains("remotely"), "{planned}");
+    // Without one there is nothing to pull.
+    clone.write("evalrs.toml", "");
+    let ran = clone.run(&["plan", "suite.yaml", "--pull"]);
+    assert_eq!(ran.code(), 2, "{}", ran.shown());
+    assert!(ran.stderr().contains("this workspace shares no cache"), "{}", ran.shown());
+}
+
+#[test]
+fn a_run_says_whose_outcomes_it_rests_on() {
+    let machines = Machines::new();
+    let judge = kind();
+    let first = machines.written("ci", &machines.ci, &judge);
+    let made = |space: &Space| {
+        let run: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+        run["writers"].clone()
+    };
+    let clone = machines.clone_with("");
+    clone.write("d.jsonl", rows(22));
+    for _ in 0..2 {
+        let ran = clone.run_with(&judge, &["run", "suite.yaml"]);
+        assert!(ran.stdout().contains("shared cache: 20 of `ci`"), "{}", ran.shown());
+        assert_eq!(made(&clone), serde_json::json!({"ci": 20}));
+    }
+    // What a machine has judged itself is its own, also where its log is read back.
+    first.write("d.jsonl", rows(21));
+    let ran = first.run_with(&judge, &["run", "suite.yaml"]);
+    assert!(!ran.stdout().contains("shared cache"), "{}", ran.shown());
+    assert_eq!(made(&first), Value::Null);
+    // Every report of the record says so; those that are functions of their inputs do not.
+    let shown = clone.run(&["report", "latest"]).stdout();
+    assert!(shown.contains("shared cache: 20 of `ci`"), "{shown}");
+    let shown = clone.run(&["report", "latest", "--format", "json"]).stdout();
+    assert!(!shown.contains("writers"), "{shown}");
+}
+
+#[test]
+fn one_run_believes_others() {
+    let machines = Machines::new();
+    let judge = strict();
+    let team = key();
+    machines.stranger("team", &team);
+    let keys = |space: Space| {
+        let toml = space.read("evalrs.toml");
+        space.write("evalrs.toml", format!("{toml}team = [\"{}\"]\n", team.public));
+        space
+    };
+    let clone = keys(machines.clone_with(""));
+    assert_eq!(clone.run(&["run", "suite.yaml", "--frozen"]).code(), 3);
+    let ran = clone.run(&["run", "suite.yaml", "--frozen", "--believe", "ci,team"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    // It holds for that run alone.
+    let ran = clone.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (1, 20), "{}", ran.shown());
+    for (args, said) in [
+        (["--believe", "nobody"], "`nobody` is believed and has no key"),
+        (["--believe", "../x"], "`../x` is not the name of a writer"),
+    ] {
+        let ran = clone.run(&[&["run", "suite.yaml", "--frozen"][..], &args].concat());
+        assert_eq!(ran.code(), 2, "{}", ran.shown());
+        assert!(ran.stderr().contains(said), "{}", ran.shown());
+    }
+    clone.write("evalrs.toml", "");
+    let ran = clone.run(&["run", "suite.yaml", "--frozen", "--believe", "team"]);
+    assert_eq!(ran.code(), 2, "{}", ran.shown());
+    assert!(ran.stderr().contains("this workspace has none"), "{}", ran.shown());
+}
+
+#[test]
+fn a_server_that_fails_in_the_middle_is_a_warning() {
+    for (status, said) in [(500, "500"), (403, "403"), (429, "429")] {
+        let machines = Machines::new();
+        let judge = strict();
+        machines.written("ci", &machines.ci, &judge);
+        let head = std::fs::read_to_string(machines.head("ci", 1)).unwrap();
+        // The head is there; its objects are not given out.
+        let server = Judge::new(move |_, request| {
+            if request.path.ends_with("/heads/000000000001") {
+                Answer::Http(200, Vec::new(), head.clone())
+            } else if request.path.contains("/heads/") {
+                Answer::Http(404, Vec::new(), String::new())
+            } else {
+                Answer::Http(status, Vec::new(), "no".to_owned())
+            }
+        });
+        let clone = machines.clone_with("");
+        let bucket = format!("file://{}", machines.bucket.path().display());
+        clone.write("evalrs.toml", clone.read("evalrs.toml").replace(&bucket, &server.url()));
+        let own = strict();
+        let ran = clone.run_with(&own, &["run", "suite.yaml"]);
+        assert_eq!((ran.code(), own.count()), (1, 20), "{}", ran.shown());
+        assert!(ran.stderr().contains("with 20 outcomes is not used"), "{}", ran.stderr());
+        assert!(ran.stderr().contains(said), "{}", ran.stderr());
+    }
+    // One that is required is an error, and nobody is asked.
+    let machines = Machines::new();
+    let away = Judge::new(|_, _| Answer::HangUp);
+    let clone = machines.clone_with("");
+    let bucket = format!("file://{}", machines.bucket.path().display());
+    clone.write("evalrs.toml", clone.read("evalrs.toml").replace(&bucket, &away.url()));
+    let own = strict();
+    let ran = clone.run_with(&own, &["run", "suite.yaml", "--cache-remote-only"]);
+    assert_eq!((ran.code(), own.count()), (2, 0), "{}", ran.shown());
+    assert!(ran.stderr().contains("the shared cache cannot be read"), "{}", ran.stderr());
+}
+
 /// What somebody who may write to the bucket does, and what a reader is told.
 struct Attack {
     name: &'static str,

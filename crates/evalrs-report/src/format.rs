@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
 use super::page::terminal::PageScreen;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
@@ -131,6 +132,8 @@ pub struct ProcessFacts {
     pub saved: Usage,
     /// The conversations of the target, where it is run.
     pub target: Option<ActionTally>,
+    /// Whose outcomes of a shared cache it rests on: writer → how many.
+    pub writers: OrderedMap<u64>,
     /// Wall time of the run, in seconds.
     pub seconds: Option<f64>,
     /// When the run ended, in nanoseconds since 1970.

@@ -42,6 +42,9 @@ pub struct Plan {
     /// The judgments that are out in a batch, which no call is made for; only where there are some.
     #[serde(skip_serializing_if = "evalrs_model::is_default")]
     pub out: u64,
+    /// The missing judgments that the shared cache was not asked for; only where there is one.
+    #[serde(skip_serializing_if = "evalrs_model::is_default")]
+    pub unknown_remotely: u64,
     /// How the samples are cut into parts, where they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<CutLine>,
@@ -208,7 +211,7 @@ pub fn page(plan: &Plan, basis: &PlanBasis) -> Page {
         text!["no price is known of ", named(&basis.unpriced), cure]
     });
     let cut = plan.cut.iter().flat_map(cut_lines);
-    let hints = cut.chain(unpriced).chain(replayed(&plan.totals));
+    let hints = cut.chain(unpriced).chain(replayed(&plan.totals)).chain(unknown_remotely(plan));
     let hints = hints.chain(basis.elsewhere.iter().map(stored_elsewhere)).chain(unkeyed(basis));
     let hints = hints.chain(conversations(plan, basis)).chain(labels(plan)).chain(batching(plan));
     let hints = hints.chain(caching(plan)).chain(plan.batch_saves.map(batch));
@@ -387,6 +390,18 @@ fn replayed(totals: &PlanLine) -> Option<Text> {
     let failures = grouped_count(totals.failures, "cached failure");
     let retry = command("--retry-errors");
     (totals.failures > 0).then(|| text![format!("{failures} {are} replayed; "), retry, " retries"])
+}
+
+/// What the shared cache was not asked for.
+fn unknown_remotely(plan: &Plan) -> Option<Text> {
+    let calls = grouped_count(plan.unknown_remotely, "call");
+    (plan.unknown_remotely > 0).then(|| {
+        text![
+            format!("{calls} unknown remotely: the shared cache was not read; "),
+            command("--pull"),
+            " reads it"
+        ]
+    })
 }
 
 /// Judgments that only another address keeps from being replayed.

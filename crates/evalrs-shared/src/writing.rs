@@ -251,3 +251,81 @@ async fn write_segment(
     local.keep(&name.sha256, &lines, system).map_err(|error| error.to_string())?;
     Ok(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use evalrs_model::key::ActionKey;
+    use evalrs_store::{Entry, EntryCheck, MemoryStore, OutcomeStore, read_lines};
+    use evalrs_system::memory::MemorySystem;
+    use evalrs_system::{FileBytes, System};
+
+    use super::{Writer, push};
+    use crate::bucket::Bucket;
+    use crate::keys::WriterKey;
+    use crate::local::LocalCopy;
+    use crate::reading::{SharedAccess, pull};
+    use crate::trust::ReaderTrust;
+
+    const WRITERS: [&str; 4] = ["ci", "nightly", "team", "release"];
+    const PUSHES: u16 = 250;
+
+    /// Adds an outcome and pushes it, again and again.
+    async fn pushes(bucket: &Bucket, at: u8, key: &WriterKey, trust: &ReaderTrust) {
+        let system = MemorySystem::default();
+        let local = LocalCopy::of("/records", bucket.url());
+        let access = SharedAccess { bucket, local: &local, system: &system };
+        let writer = Writer { name: WRITERS[usize::from(at)], key: Some(key), trust };
+        let store = MemoryStore::default();
+        for number in 0..PUSHES {
+            let mut digits = [at; 32];
+            digits[..2].copy_from_slice(&number.to_be_bytes());
+            let entry =
+                Entry { key: ActionKey(digits), generation: 0, body: "{\"a\":1}".to_owned() };
+            store.put_many(&[entry]).unwrap();
+            let pushed = push(access, &writer, &store).await.unwrap();
+            assert!(!pushed.replaces);
+            assert_eq!(pushed.problems, Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn a_thousand_pushes_of_four_writers_lose_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", folder.path().display());
+        let keys = WRITERS.map(|_| WriterKey::generate().unwrap().0);
+        let public = WRITERS.iter().zip(&keys);
+        let trust = ReaderTrust {
+            believe: WRITERS.map(str::to_owned).to_vec(),
+            keys: public.map(|(name, key)| ((*name).to_owned(), vec![key.public()])).collect(),
+            ..ReaderTrust::default()
+        };
+        let bucket = Bucket::open(&url, &BTreeMap::new()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let system = MemorySystem::default();
+        let local = LocalCopy::of("/records", bucket.url());
+        runtime.block_on(async {
+            tokio::join!(
+                pushes(&bucket, 0, &keys[0], &trust),
+                pushes(&bucket, 1, &keys[1], &trust),
+                pushes(&bucket, 2, &keys[2], &trust),
+                pushes(&bucket, 3, &keys[3], &trust),
+            );
+            let access = SharedAccess { bucket: &bucket, local: &local, system: &system };
+            let pulled = pull(access, &trust).await.unwrap();
+            assert_eq!(pulled.problems, Vec::<String>::new());
+            for log in &pulled.writers {
+                assert_eq!((log.seq, log.outcomes), (250, 250), "{}", log.writer);
+            }
+        });
+        let mut keys = BTreeSet::new();
+        for (_, path) in local.believed(&trust, &system) {
+            let FileBytes::Bytes(lines) = system.read(&path) else { panic!("{path}") };
+            read_lines(&path, &lines, &|_| Ok(EntryCheck::Read), &mut |entry| {
+                keys.insert(entry.key);
+            });
+        }
+        assert_eq!(keys.len(), 1_000);
+    }
+}

@@ -3,7 +3,7 @@
 //! No layer hides another: what wins does so wherever it stands, so that a judgment that a colleague
 //! refreshed and committed is not lost behind an older one in the local store.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::entry::keep_winner;
 use crate::line::entry_line::keep_winning_line;
@@ -56,6 +56,17 @@ impl OutcomeStore for LayeredStore {
         let mut all = self.store.all_of(key);
         all.extend(lock(&self.committed).get(&key).cloned());
         all
+    }
+
+    fn writers_of(&self, keys: &[ActionKey]) -> Vec<Option<Arc<str>>> {
+        let mut writers = vec![None; keys.len()];
+        self.store.visit_many(keys, &mut |place, own| {
+            let mut committed = lock(&self.committed);
+            let shared = committed.shared(&keys[place]);
+            let shared = shared.filter(|(_, entry)| own.is_none_or(|own| entry.wins_over(&own)));
+            writers[place] = shared.map(|(writer, _)| writer);
+        });
+        writers
     }
 
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! What every store of outcomes can do, wherever it keeps them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Entry, EntryLine, StoreError};
 use evalrs_model::key::ActionKey;
@@ -24,6 +24,11 @@ pub trait OutcomeStore: Send + Sync {
     /// What each layer has under a key: what others found out may hold where what was found out here does not.
     fn all_of(&self, key: ActionKey) -> Vec<Entry> {
         self.get_many(&[key]).into_iter().flatten().collect()
+    }
+
+    /// Who shares the winning entry of each key with this machine; none where it was made here, or is committed.
+    fn writers_of(&self, keys: &[ActionKey]) -> Vec<Option<Arc<str>>> {
+        vec![None; keys.len()]
     }
 
     /// Keeps the entries; they are durable when this returns, and nobody reads them before.

@@ -74,6 +74,13 @@ pub struct EvaluateArgs {
     pub verify: bool,
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Exit with 2 if the shared cache cannot be read
+    ///
+    /// Without this, evalrs warns and goes on.
+    #[arg(long, help_heading = "Cache", hide_short_help = true, conflicts_with = "offline")]
+    pub cache_remote_only: bool,
+    #[command(flatten)]
+    pub trust: TrustArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -207,6 +214,22 @@ pub struct SelectArgs {
     /// DIR holds results of Letta Evals. The target of the suite is not run.
     #[arg(long, help_heading = "Selection", value_name = "DIR", hide_short_help = true)]
     pub cached: Option<String>,
+}
+
+/// Whose outcomes of a shared cache count.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TrustArgs {
+    /// Believe these writers of the shared cache this once
+    ///
+    /// They take the place of `believe` in evalrs.toml, which has their keys. Separate names by commas.
+    #[arg(
+        long,
+        help_heading = "Cache",
+        value_name = "WRITER",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub believe: Vec<String>,
 }
 
 /// Where outcomes are kept.

@@ -81,6 +81,21 @@ impl SuiteContext {
         Ok(shared.map(|shared| shared.local.believed(&shared.trust, system)).unwrap_or_default())
     }
 
+    /// Believes these writers instead of those that `evalrs.toml` names; nothing changes if there are none.
+    pub fn believe(&mut self, writers: &[String]) -> Result<(), Error> {
+        if writers.is_empty() {
+            return Ok(());
+        }
+        let Some(settings) = &mut self.workspace.shared_cache else {
+            return Err(Error::plain(
+                "`--believe` names writers of a shared cache, and this workspace has none",
+                "write `[cache.remote]` with `url` into evalrs.toml: docs/shared-cache.md",
+            ));
+        };
+        settings.believe = writers.to_vec();
+        self.shared_cache().map(drop)
+    }
+
     /// The cache that this workspace shares; none where it shares none.
     pub fn shared_cache(&self) -> Result<Option<SharedCache<'_>>, Error> {
         let Some(settings) = &self.workspace.shared_cache else { return Ok(None) };
@@ -162,7 +177,7 @@ impl SuiteContext {
             match system.read(path).into_bytes() {
                 Ok(bytes) => match writer {
                     None => committed.add(path, &bytes),
-                    Some(writer) => committed.add(&shared_log(writer), &bytes),
+                    Some(writer) => committed.add_log(writer, &shared_log(writer), &bytes),
                 },
                 Err(reason) => {
                     problems.push(format!("cannot read the judgments in `{path}`: {reason}"));

@@ -25,14 +25,15 @@ use super::run_end::{facts_of, only_targets, status_of, status_of_part, sum_up, 
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
-use super::shared_pull::pull_missing;
+use super::shared_pull::{CacheNeed, pull_missing};
 use super::suites::suite_files;
 use super::unchanged::{PrintedRun, RepeatNotes, RepeatableRun, can_be_repeated};
-use super::usage::pack_store;
+use super::usage::{outcome_writers, pack_store};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use crate::progress::bar::RunBar;
 use crate::progress::plain::PlainProgress;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::sanitize;
 use evalrs_engine::lines_ahead::lines_ahead;
 use evalrs_engine::progress::{Progress, Quiet};
@@ -143,7 +144,8 @@ fn evaluate_all(
                 known.bring_in(session);
             }
         };
-        let opened = session_with_known(&bring_in, suite, &args.store, overrides, console)?;
+        let mut opened = session_with_known(&bring_in, suite, &args.store, overrides, console)?;
+        opened.0.believe(&args.trust.believe)?;
         args.part.check(suite, &opened.1)?;
         loaded.push(opened);
     }
@@ -237,7 +239,8 @@ impl<'a> SuiteRun<'a> {
         console: &mut Console<'_>,
     ) -> Result<(), Error> {
         self.say_progress(true);
-        let pulled = pull_missing(session, self.surroundings, settings, console);
+        let needed = CacheNeed { is_required: self.args.cache_remote_only };
+        let pulled = pull_missing(session, self.surroundings, settings, needed, console);
         self.say_progress(false);
         pulled
     }
@@ -275,7 +278,7 @@ fn run_one(
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
     let known = one.known(console.system);
     let store_seen = known.as_ref().and_then(|known| known.trust(session));
-    let mut settled = settle_here(one, session, &settings, console)?;
+    let SettledSuite { mut settled, writers } = settle_here(one, session, &settings, console)?;
     done.used.add(&settled);
     if args.only_targets {
         return only_targets(&settled, console);
@@ -302,6 +305,7 @@ fn run_one(
         uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
         usage: summary.all_usage,
+        writers,
         ..facts_of(&settled)
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
@@ -467,9 +471,10 @@ fn settle_here(
     session: &mut Session,
     settings: &Settings,
     console: &mut Console<'_>,
-) -> Result<Settlement, Error> {
+) -> Result<SettledSuite, Error> {
     let SuiteRun { args, watched, surroundings, .. } = *one;
     let store = surroundings.store(console)?;
+    let stored = Arc::clone(&store);
     one.say_progress(true);
     let mut followed = watched.map(|watched| watched.progress.borrow_mut());
     let mut grades = watched.map(|watched| watched.grades.borrow_mut());
@@ -493,5 +498,19 @@ fn settle_here(
     };
     let settled = settle_session(session, store, settings, by);
     one.say_progress(false);
-    settled
+    let settled = settled?;
+    let shares = surroundings.workspace.shared_cache.is_some();
+    let writers = if shares {
+        outcome_writers(session, stored.as_ref(), console.system)
+    } else {
+        OrderedMap::default()
+    };
+    Ok(SettledSuite { settled, writers })
+}
+
+/// What a suite has come to, and whose outcomes of a shared cache that rests on.
+struct SettledSuite {
+    settled: Settlement,
+    /// Writer → how many.
+    writers: OrderedMap<u64>,
 }

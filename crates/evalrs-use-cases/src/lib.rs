@@ -66,7 +66,7 @@ pub mod say;
 pub mod settled_plan;
 pub mod settling;
 pub mod shared_cache;
-mod shared_pull;
+pub mod shared_pull;
 pub mod signals;
 mod spliced_results;
 pub mod suite_parts;

@@ -222,6 +222,7 @@ pub(crate) fn process_facts(
             .fold(None, sum_of_known),
         saved: facts.saved,
         target: facts.target,
+        writers: facts.writers.clone(),
         seconds,
         ended: ended(&facts.finished),
         report,

@@ -15,12 +15,37 @@ pub(super) fn pull_missing(
     session: &mut Session,
     surroundings: &SuiteContext,
     settings: &Settings,
+    need: CacheNeed,
     console: &mut Console<'_>,
 ) -> Result<(), Error> {
-    let Some(shared) = surroundings.shared_cache()? else { return Ok(()) };
+    if surroundings.shared_cache()?.is_none() && !need.is_required {
+        return Ok(());
+    }
     if settings.ask == AskPolicy::Offline || !lacks(session, surroundings, settings, console)? {
         return Ok(());
     }
+    pull_now(surroundings, need, console)
+}
+
+/// What a cache that cannot be read means.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheNeed {
+    /// It is an error, and otherwise a warning.
+    pub is_required: bool,
+}
+
+/// Brings what believed writers have written here.
+pub fn pull_now(
+    surroundings: &SuiteContext,
+    need: CacheNeed,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    let shared = surroundings.shared_cache()?.ok_or_else(|| {
+        Error::plain(
+            "this workspace shares no cache",
+            "write `[cache.remote]` with `url` and `believe` into evalrs.toml: docs/shared-cache.md",
+        )
+    })?;
     match shared.pull(console.system) {
         Ok(report) => {
             console.warn(report.problems.iter().map(|problem| sanitize(problem)))?;
@@ -29,6 +54,10 @@ pub(super) fn pull_missing(
             for line in pulled_lines(shared.url(), &report).iter().filter(|_| has_news) {
                 writeln!(console.err, "{line}")?;
             }
+        }
+        Err(reason) if need.is_required => {
+            let message = format!("the shared cache cannot be read: {}", sanitize(&reason));
+            return Err(Error::plain(message, "without `--cache-remote-only` that is a warning"));
         }
         Err(reason) => writeln!(
             console.err,

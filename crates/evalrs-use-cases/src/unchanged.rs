@@ -113,6 +113,7 @@ impl RepeatableRun {
         let repeats_calls = args.retry_errors || !args.refresh.is_empty();
         let is_plain = args.format.audience == Audience::Terminal && args.against.is_none();
         let is_other = args.only_targets || args.raw || args.part.partition.is_some();
+        let is_other = is_other || !args.trust.believe.is_empty();
         if writes_more || repeats_calls || !is_plain || is_other {
             return None;
         }

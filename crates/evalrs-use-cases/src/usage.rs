@@ -1,17 +1,23 @@
 //! What a run leaves of the store for others: a note of what it used, so that `cache gc` keeps it, and few segments.
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::context::SuiteContext;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::planned_actions::each_planned_key;
 use evalrs_model::key::ActionKey;
 use evalrs_store as store;
+use evalrs_store::OutcomeStore;
 use evalrs_system::System;
+
+/// Outcomes that are looked up at once.
+const AT_ONCE: usize = 1_024;
 
 /// A note of use that is written beside other work.
 #[derive(Debug)]
@@ -50,6 +56,22 @@ pub fn note_used(
         let noted = store::note_used(Path::new(&dir), &suite, Some(run), now, &keys);
         noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
     })))
+}
+
+/// Whose outcomes of a shared cache a settled session rests on: writer → how many. What was made here, too, is none of theirs.
+pub(super) fn outcome_writers(
+    session: &mut Session,
+    store: &dyn OutcomeStore,
+    system: &dyn System,
+) -> OrderedMap<u64> {
+    let keys = sorted(planned_keys(session, system));
+    let mut writers: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+    for keys in keys.chunks(AT_ONCE) {
+        for writer in store.writers_of(keys).into_iter().flatten() {
+            *writers.entry(writer).or_default() += 1;
+        }
+    }
+    OrderedMap(writers.into_iter().map(|(writer, count)| (writer.to_string(), count)).collect())
 }
 
 fn sorted(mut keys: Vec<ActionKey>) -> Vec<ActionKey> {

@@ -106,6 +106,9 @@ pub struct RunFacts {
     pub saved: Usage,
     /// What all judgments of the results used, each once.
     pub usage: ModelUsage,
+    /// Whose outcomes of a shared cache it rests on: writer → how many.
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    pub writers: OrderedMap<u64>,
     /// The keys executed in this run, no more than `MAX_NAMED_KEYS` of them; all other judgments were replayed.
     pub asked: Vec<String>,
     /// How many keys were executed.
