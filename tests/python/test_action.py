@@ -252,6 +252,34 @@ class ActionTest(unittest.TestCase):
         self.assertEqual([request.split()[0] for request in self.github.requests], ["GET", "POST", "GET", "PATCH"])
         self.assertIn("failed", summary)
 
+    def test_a_job_with_a_key_writes_to_the_shared_cache(self):
+        made = subprocess.run([str(BINARY), "cache", "key", "new"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout.split()
+        bucket = self.home / "bucket"
+        self.write("evalrs.toml", f'[cache.remote]\nurl = "{bucket.as_uri()}"\nbelieve = ["ci"]\n[cache.remote.keys]\nci = ["{made[3]}"]\n')
+        self.edit("evals/rows.jsonl", "gladly 1", "never")
+        self.commit("Refuse, and share")
+        writer = {"EVALRS_CACHE_KEY": made[1], "EVALRS_CACHE_WRITER": "ci"}
+        # A fork writes nothing, whatever its environment says.
+        self.assertIn("replays stored outcomes", self.act(fork=True, **writer)[1])
+        self.assertFalse(bucket.exists())
+        with self.judge(lambda _: 0.25):
+            code, log, _ = self.act(**writer)
+        self.assertEqual(code, 1, log)
+        self.assertIn("1 new, 1 outcome in the log, head 1", log)
+        self.assertNotIn(made[1], log)
+        # Another machine has it without asking.
+        shutil.rmtree(self.repository / "cache" / "v1")
+        shutil.rmtree(self.repository / ".evalrs")
+        self.key = None
+        code, log, _ = self.act(fork=True)
+        self.assertEqual(code, 1, log)
+        # A cache that is away changes no exit code.
+        self.write("evalrs.toml", (self.repository / "evalrs.toml").read_text(encoding="utf-8").replace(bucket.as_uri(), "http://127.0.0.1:1/x"))
+        with self.judge(lambda _: 0.25):
+            code, log, _ = self.act(**writer)
+        self.assertEqual(code, 1, log)
+        self.assertIn("::warning title=the shared cache was not written::", log)
+
     def test_a_trusted_branch_may_be_kept_from_asking(self):
         self.edit("evals/rows.jsonl", "gladly 1", "never")
         self.commit("Refuse")
