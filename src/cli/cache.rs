@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::shared::KeyArgs;
+use super::shared::{KeyArgs, RemoteArgs};
 use evalrs_use_cases::args::{SelectArgs, StoreArgs};
 
 /// `evalrs cache`.
@@ -51,6 +51,8 @@ pub enum CacheCommand {
     Status(PlaceArgs),
     /// Make keys for writers of a shared cache
     Key(KeyArgs),
+    /// Clean up the bucket of a shared cache
+    Remote(RemoteArgs),
 }
 
 /// Which store is meant.

@@ -54,6 +54,7 @@ impl Command {
                 | CacheCommand::Push(args)
                 | CacheCommand::Pull(args)
                 | CacheCommand::Status(args) => args.suite.as_deref(),
+                CacheCommand::Remote(args) => args.prune().place.suite.as_deref(),
                 CacheCommand::Key(_) => None,
             },
         }
@@ -92,6 +93,7 @@ impl Command {
                 | CacheCommand::Push(args)
                 | CacheCommand::Pull(args)
                 | CacheCommand::Status(args) => args.json,
+                CacheCommand::Remote(args) => args.prune().place.json,
                 CacheCommand::Key(_) => false,
             },
             #[cfg(feature = "harness")]

@@ -244,6 +244,20 @@ evalrs cache key new
 evalrs cache key new --color never",
     ),
     (
+        "cache remote",
+        "# Show what would be removed
+evalrs cache remote prune --dry-run
+# Remove what was written over 30 days ago
+evalrs cache remote prune --older 30d",
+    ),
+    (
+        "cache remote prune",
+        "# Show what would be removed
+evalrs cache remote prune --dry-run
+# Remove what was written over 30 days ago
+evalrs cache remote prune --older 30d",
+    ),
+    (
         "cache path",
         "# Print the folder of the cache
 evalrs cache path

@@ -570,6 +570,47 @@ fn many_small_objects_become_one() {
 }
 
 #[test]
+fn objects_that_no_head_lists_are_removed_by_their_writer() {
+    let machines = Machines::new();
+    let judge = strict();
+    let writer = machines.clone_with("");
+    for count in 1..=12 {
+        writer.write("d.jsonl", rows(count));
+        writer.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!(push(&writer, "ci", &machines.ci).code(), 0);
+    }
+    machines.stranger("other", &key());
+    let prune = |args: &[&str]| {
+        let mut command = writer.command(&[&["cache", "remote", "prune", "--json"], args].concat());
+        command.env("EVALRS_CACHE_WRITER", "ci").env("EVALRS_CACHE_KEY", &machines.ci.secret);
+        let ran = Ran(command.output().unwrap());
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+        let shown: Value = serde_json::from_str(&ran.stdout()).unwrap();
+        ["removed", "listed", "young"].map(|name| shown[name].as_u64().unwrap())
+    };
+    let all = machines.segments("ci").len() as u64;
+    let [removed, listed, young] = prune(&[]);
+    assert_eq!((removed, listed + young), (0, all), "what was just written is kept");
+    assert!(young >= 8, "{young}");
+    // Written before tomorrow: all of them.
+    let [planned, ..] = prune(&["--older", "9999-12-31", "--dry-run"]);
+    assert_eq!((planned, machines.segments("ci").len() as u64), (young, all));
+    assert_eq!(prune(&["--older", "9999-12-31"]), [young, listed, 0]);
+    assert_eq!(prune(&["--older", "9999-12-31"]), [0, listed, 0]);
+    assert_eq!(machines.segments("other").len(), 1, "the log of another writer is not touched");
+    let reader = machines.clone_with("");
+    reader.write("d.jsonl", rows(12));
+    assert_eq!(reader.run(&["run", "suite.yaml", "--frozen"]).code(), 1);
+    // A head that is not believed may list what another one does not.
+    with_head(&machines, 13, |text| text);
+    let mut command = writer.command(&["cache", "remote", "prune", "--older", "9999-12-31"]);
+    command.env("EVALRS_CACHE_WRITER", "ci").env("EVALRS_CACHE_KEY", &machines.ci.secret);
+    let ran = Ran(command.output().unwrap());
+    assert_ne!(ran.code(), 0, "{}", ran.shown());
+    assert!(ran.stderr().contains("nothing was removed: head 13 of `ci`"), "{}", ran.shown());
+}
+
+#[test]
 fn wrong_settings_are_named() {
     let machines = Machines::new();
     for (settings, said) in [

@@ -1,6 +1,6 @@
 //! Where the objects of a shared cache are: a folder, a server, S3, Google Cloud Storage or Azure.
 //!
-//! Objects are read, and created where nothing is. Nothing is changed, so nothing has to be locked.
+//! Objects are read, and created where nothing is. Nothing is changed, so nothing has to be locked. Only what no head lists is removed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,6 +40,15 @@ pub enum Creation {
     Created,
     /// An object, which stays.
     Exists,
+}
+
+/// An object as a bucket lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedObject {
+    pub name: String,
+    pub bytes: u64,
+    /// When it was written, in seconds since 1970.
+    pub written: i64,
 }
 
 /// A bucket.
@@ -217,6 +226,32 @@ impl Bucket {
         let mut names: Vec<String> = names.take(MOST_LISTED).collect();
         names.sort();
         Ok(Some(names))
+    }
+
+    /// The objects directly below a folder; none where the bucket lists nothing.
+    pub async fn objects(&self, folder: &str) -> Result<Option<Vec<ListedObject>>, String> {
+        let BucketPlace::Objects { store, prefix } = &self.place else { return Ok(None) };
+        let listed = store.list_with_delimiter(Some(&below(prefix, folder))).await;
+        let listed = listed.map_err(|error| self.said(folder, &error))?;
+        let named = listed.objects.into_iter().filter_map(|object| {
+            Some(ListedObject {
+                name: object.location.filename()?.to_owned(),
+                bytes: object.size,
+                written: object.last_modified.timestamp(),
+            })
+        });
+        Ok(Some(named.take(MOST_LISTED).collect()))
+    }
+
+    /// Removes an object. That there is none is no error.
+    pub async fn remove(&self, path: &str) -> Result<(), String> {
+        let BucketPlace::Objects { store, prefix } = &self.place else {
+            return Err(self.said(path, &"a plain server removes nothing"));
+        };
+        match store.delete(&below(prefix, path)).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.said(path, &error)),
+        }
     }
 
     fn request(&self, method: Method, path: &str) -> Result<reqwest::RequestBuilder, String> {

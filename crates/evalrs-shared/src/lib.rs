@@ -9,7 +9,8 @@
 //! - [`bucket`]: where objects are: a folder, a server, S3, Google Cloud Storage, Azure.
 //! - [`sealed`]: outcomes as an object, named by the digest of its bytes.
 //! - [`local`]: what was read, on this machine.
-//! - [`reading`] and [`writing`]: the newest heads and what they list; a new head with what is new here.
+//! - [`reading`] and [`writing`]: the newest heads and what they list; a new head with what is new here. [`pruning`]: objects that
+//!   no head needs any more.
 //!
 //! # Must not know
 //!
@@ -23,6 +24,7 @@ pub mod bucket;
 pub mod head;
 pub mod keys;
 pub mod local;
+pub mod pruning;
 pub mod reading;
 pub mod sealed;
 pub mod trust;

@@ -82,7 +82,7 @@ mod tests {
     use evalrs_model::key::ActionKey;
     use evalrs_store::Entry;
 
-    fn seal(entries: Vec<Entry>) -> Vec<SealedSegment> {
+    fn seal(entries: &[Entry]) -> Vec<SealedSegment> {
         let mut sealer = Sealer::default();
         let full = entries.iter().filter_map(|entry| sealer.add(entry).unwrap());
         let mut sealed: Vec<SealedSegment> = full.collect();
@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn outcomes_are_unsealed_as_they_were_sealed() {
-        let sealed = seal(entries(9));
+        let sealed = seal(&entries(9));
         let [one] = sealed.as_slice() else { panic!("one object") };
         assert_eq!(one.name.outcomes, 9);
         assert_eq!(unsealed(&one.name, &one.bytes).as_ref(), Ok(&one.lines));
-        assert!(seal(Vec::new()).is_empty());
+        assert!(seal(&[]).is_empty());
         // The same outcomes give the same object.
-        assert_eq!(seal(entries(9))[0].name, one.name);
+        assert_eq!(seal(&entries(9))[0].name, one.name);
     }
 
     #[test]
     fn an_object_is_what_its_log_says_or_nothing() {
-        let one = seal(entries(9)).remove(0);
+        let one = seal(&entries(9)).remove(0);
         let mut other = one.bytes.clone();
         let middle = other.len() / 2;
         other[middle] ^= 1;

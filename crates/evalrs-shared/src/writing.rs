@@ -104,7 +104,7 @@ pub async fn push(
 }
 
 /// A writer believes itself, and what it wrote with other keys of its own.
-fn own_trust(writer: &Writer<'_>, trust: &ReaderTrust) -> ReaderTrust {
+pub(crate) fn own_trust(writer: &Writer<'_>, trust: &ReaderTrust) -> ReaderTrust {
     let name = writer.name.to_owned();
     let mut keys = trust.keys.get(&name).cloned().unwrap_or_default();
     keys.extend(writer.key.map(WriterKey::public));

@@ -305,8 +305,7 @@ fn run_one(
         uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
         usage: summary.all_usage,
-        writers,
-        ..facts_of(&settled)
+        ..RunFacts { writers, ..facts_of(&settled) }
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };

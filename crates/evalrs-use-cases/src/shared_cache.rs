@@ -10,6 +10,7 @@ use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_shared::bucket::Bucket;
 use evalrs_shared::keys::{PublicKey, WriterKey};
 use evalrs_shared::local::LocalCopy;
+use evalrs_shared::pruning::{PruneReport, Pruning, prune};
 use evalrs_shared::reading::{PullReport, SharedAccess, pull};
 use evalrs_shared::trust::{ReaderTrust, Revocation, is_writer};
 use evalrs_shared::writing::{PushReport, Writer, push};
@@ -39,6 +40,18 @@ pub struct SharedCache<'a> {
     settings: &'a SharedCacheSettings,
     pub trust: ReaderTrust,
     pub local: LocalCopy,
+}
+
+/// The log of a workspace's writer.
+struct OwnLog {
+    name: String,
+    key: Option<WriterKey>,
+}
+
+impl OwnLog {
+    fn writer<'a>(&'a self, trust: &'a ReaderTrust) -> Writer<'a> {
+        Writer { name: &self.name, key: self.key.as_ref(), trust }
+    }
 }
 
 impl<'a> SharedCache<'a> {
@@ -71,6 +84,33 @@ impl<'a> SharedCache<'a> {
 
     /// Writes what is new in the store of this workspace.
     pub fn push(&self, system: &dyn System) -> Result<PushReport, Error> {
+        let store = SegmentStore::open(self.place.cache_dir);
+        let own = self.own_log(system)?;
+        let writer = own.writer(&self.trust);
+        let pushed = self.bucket().and_then(|bucket| {
+            let access = SharedAccess { bucket: &bucket, local: &self.local, system };
+            runtime()?.block_on(push(access, &writer, &store))
+        });
+        pushed.map_err(|reason| {
+            Error::plain(sanitize(&reason), "nothing is lost: the outcomes are in the local cache")
+        })
+    }
+
+    /// Removes objects that the log of this workspace's writer does not list any more.
+    pub fn prune(&self, pruning: Pruning, system: &dyn System) -> Result<PruneReport, Error> {
+        let own = self.own_log(system)?;
+        let writer = own.writer(&self.trust);
+        let pruned = self.bucket().and_then(|bucket| {
+            let access = SharedAccess { bucket: &bucket, local: &self.local, system };
+            runtime()?.block_on(prune(access, &writer, pruning))
+        });
+        pruned.map_err(|reason| {
+            Error::plain(sanitize(&reason), "what the newest head lists is never removed")
+        })
+    }
+
+    /// The log that this workspace writes.
+    fn own_log(&self, system: &dyn System) -> Result<OwnLog, Error> {
         let name = self.writer()?;
         let key = self.key(system)?;
         if key.is_none() && !self.trust.by_prefix {
@@ -81,15 +121,7 @@ impl<'a> SharedCache<'a> {
                 ),
             ));
         }
-        let writer = Writer { name: &name, key: key.as_ref(), trust: &self.trust };
-        let store = SegmentStore::open(self.place.cache_dir);
-        let pushed = self.bucket().and_then(|bucket| {
-            let access = SharedAccess { bucket: &bucket, local: &self.local, system };
-            runtime()?.block_on(push(access, &writer, &store))
-        });
-        pushed.map_err(|reason| {
-            Error::plain(sanitize(&reason), "nothing is lost: the outcomes are in the local cache")
-        })
+        Ok(OwnLog { name, key })
     }
 
     fn bucket(&self) -> Result<Bucket, String> {

@@ -32,6 +32,7 @@ pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitS
         CacheCommand::Pull(args) => shared::pull(args, console),
         CacheCommand::Status(args) => shared::status(args, console),
         CacheCommand::Key(args) => shared::key(args, console),
+        CacheCommand::Remote(args) => shared::remote(args, console),
         CacheCommand::Verify(place) => verify::verify(place, console),
         CacheCommand::Gc(args) => gc::gc(args, console),
         CacheCommand::Import(args) if args.bind.is_empty() => import::import(args, console),

@@ -1,11 +1,13 @@
-//! `evalrs cache push`, `pull`, `status` and `key`: works with a cache that several machines share.
+//! `evalrs cache push`, `pull`, `status`, `key` and `remote`: works with a cache that several machines share.
 
 use serde_json::{Value, json};
 
+use super::amounts;
 use super::place::surroundings_of;
-use crate::cli::{KeyArgs, KeyCommand, PlaceArgs};
+use crate::cli::{KeyArgs, KeyCommand, PlaceArgs, RemoteArgs};
 use evalrs_base::text::{count, sanitize};
 use evalrs_shared::keys::WriterKey;
+use evalrs_shared::pruning::{PruneReport, Pruning};
 use evalrs_shared::reading::PullReport;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
@@ -90,6 +92,32 @@ pub(super) fn status(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
     if args.json {
         console.write_json(&json!({"format": 1, "url": shared.url(), "writers": logs}))?;
     }
+    Ok(ExitStatus::Success)
+}
+
+/// Removes what the log of this workspace's writer does not list any more.
+pub(super) fn remote(args: &RemoteArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let args = args.prune();
+    let now = console.system.now().as_second();
+    let pruning = Pruning { before: amounts::since(&args.older, now)?, dry_run: args.dry_run };
+    let context = surroundings_of(&args.place, console)?;
+    let shared = shared(&context)?;
+    let PruneReport { removed, bytes, listed, young } = shared.prune(pruning, console.system)?;
+    if args.place.json {
+        console.write_json(&json!({
+            "format": 1, "url": shared.url(), "dry_run": args.dry_run, "removed": removed, "bytes": bytes,
+            "listed": listed, "young": young,
+        }))?;
+        return Ok(ExitStatus::Success);
+    }
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    let objects = count(usize::try_from(removed).unwrap_or(usize::MAX), "object");
+    let size = amounts::bytes(bytes);
+    writeln!(
+        console.out,
+        "{}: {verb} {objects}, {size}; {listed} in use, {young} too young",
+        shared.url()
+    )?;
     Ok(ExitStatus::Success)
 }
 

@@ -34,6 +34,7 @@ fn plan(graders: Vec<(&str, PlanLine)>, totals: PlanLine) -> Plan {
         caching: None,
         batch_saves: None,
         out: 0,
+        unknown_remotely: 0,
         cut: None,
         batching: OrderedMap::default(),
     }
