@@ -29,7 +29,7 @@ mod watch;
 
 pub use agree::AgreeArgs;
 pub use batch::{BatchCollectArgs, BatchCommand, BatchCommandArgs, BatchListArgs, BatchNamesArgs};
-pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
+pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs, RemoteArgs};
 #[cfg(not(feature = "harness"))]
 pub use calibrate::CalibrateSuiteArgs;
 pub use diff::{DiffArgs, DiffFormat};
@@ -39,7 +39,7 @@ pub use runs::{MergeArgs, RunsArgs, RunsCommand, RunsExportArgs, RunsListArgs, R
 #[cfg(feature = "import")]
 pub use setup::ImportSourceArgs;
 pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage};
-pub use shared::{KeyArgs, KeyCommand, RemoteArgs};
+pub use shared::{KeyArgs, KeyCommand};
 pub use watch::WatchArgs;
 
 /// Evaluate AI agents incrementally: only what changed is graded again

@@ -9,7 +9,7 @@ use crate::writing::{Writer, own_trust};
 
 /// What is to be removed.
 #[derive(Clone, Copy, Debug)]
-pub struct Pruning {
+pub struct PruneLimits {
     /// Only objects that were written before, in seconds since 1970: readers may still follow an older head.
     pub before: i64,
     /// Whether nothing is removed, and only counted.
@@ -31,7 +31,7 @@ pub struct PruneReport {
 pub async fn prune(
     access: SharedAccess<'_>,
     writer: &Writer<'_>,
-    pruning: Pruning,
+    pruning: PruneLimits,
 ) -> Result<PruneReport, String> {
     let SharedAccess { bucket, .. } = access;
     let mut problems = Vec::new();

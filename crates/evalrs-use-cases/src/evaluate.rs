@@ -21,7 +21,9 @@ use super::records::record;
 use super::remembered::CopiedStream;
 use super::reports::{Reports, check_one_document, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
-use super::run_end::{facts_of, only_targets, status_of, status_of_part, sum_up, warn};
+use super::run_end::{
+    facts_of, only_targets, say_left_out, status_of, status_of_part, sum_up, warn,
+};
 use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
@@ -43,7 +45,6 @@ use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::inputs::Overrides;
-use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::results::report::{BriefResults, Report};
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
@@ -205,20 +206,6 @@ fn run_all(
         status = status.and(rollup.report(&done.evaluated, reports, args.quiet, console)?);
     }
     Ok(status)
-}
-
-/// Without its gate a run passes whatever it finds, so there is a warning.
-fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
-    let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
-    if gate_rule(&session.db, session.root).is_none() {
-        let rule = evalrs_metrics::gate::rule(gate);
-        let why = match &session.root.overrides(&session.db).partition {
-            Some(_) => "this is a part of the samples, and `evalrs merge` decides it",
-            None => "it needs graders that --grader excludes",
-        };
-        writeln!(err, "note: the gate `{rule}` is skipped: {why}")?;
-    }
-    Ok(())
 }
 
 struct SuiteRun<'a> {
@@ -498,12 +485,7 @@ fn settle_here(
     let settled = settle_session(session, store, settings, by);
     one.say_progress(false);
     let settled = settled?;
-    let shares = surroundings.workspace.shared_cache.is_some();
-    let writers = if shares {
-        outcome_writers(session, stored.as_ref(), console.system)
-    } else {
-        OrderedMap::default()
-    };
+    let writers = outcome_writers(session, surroundings, stored.as_ref(), console.system);
     Ok(SettledSuite { settled, writers })
 }
 

@@ -12,12 +12,27 @@ use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
+use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_report::usage::target_lines;
 use evalrs_store::record::RunFacts;
 use evalrs_system::System;
+
+/// Without its gate a run passes whatever it finds, so there is a warning.
+pub(super) fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
+    let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
+    if gate_rule(&session.db, session.root).is_none() {
+        let rule = evalrs_metrics::gate::rule(gate);
+        let why = match &session.root.overrides(&session.db).partition {
+            Some(_) => "this is a part of the samples, and `evalrs merge` decides it",
+            None => "it needs graders that --grader excludes",
+        };
+        writeln!(err, "note: the gate `{rule}` is skipped: {why}")?;
+    }
+    Ok(())
+}
 
 /// Those of the graders and of the target.
 pub(super) fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {

@@ -10,7 +10,7 @@ use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_shared::bucket::Bucket;
 use evalrs_shared::keys::{PublicKey, WriterKey};
 use evalrs_shared::local::LocalCopy;
-use evalrs_shared::pruning::{PruneReport, Pruning, prune};
+use evalrs_shared::pruning::{PruneLimits, PruneReport, prune};
 use evalrs_shared::reading::{PullReport, SharedAccess, pull};
 use evalrs_shared::trust::{ReaderTrust, Revocation, is_writer};
 use evalrs_shared::writing::{PushReport, Writer, push};
@@ -97,7 +97,7 @@ impl<'a> SharedCache<'a> {
     }
 
     /// Removes objects that the log of this workspace's writer does not list any more.
-    pub fn prune(&self, pruning: Pruning, system: &dyn System) -> Result<PruneReport, Error> {
+    pub fn prune(&self, pruning: PruneLimits, system: &dyn System) -> Result<PruneReport, Error> {
         let own = self.own_log(system)?;
         let writer = own.writer(&self.trust);
         let pruned = self.bucket().and_then(|bucket| {

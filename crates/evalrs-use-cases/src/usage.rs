@@ -61,9 +61,13 @@ pub fn note_used(
 /// Whose outcomes of a shared cache a settled session rests on: writer → how many. What was made here, too, is none of theirs.
 pub(super) fn outcome_writers(
     session: &mut Session,
+    surroundings: &SuiteContext,
     store: &dyn OutcomeStore,
     system: &dyn System,
 ) -> OrderedMap<u64> {
+    if surroundings.workspace.shared_cache.is_none() {
+        return OrderedMap::default();
+    }
     let keys = sorted(planned_keys(session, system));
     let mut writers: BTreeMap<Arc<str>, u64> = BTreeMap::new();
     for keys in keys.chunks(AT_ONCE) {

@@ -12,8 +12,8 @@ pub(super) fn seconds(moment: &str) -> Option<i64> {
     moment.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
 }
 
-/// The moment that `--unused-since` names, in seconds of Unix time: a day in UTC, or an age at `now`.
-pub(super) fn since(text: &str, now: i64) -> Result<i64, Error> {
+/// The moment that a flag such as `--unused-since` names, in seconds of Unix time: a day in UTC, or an age at `now`.
+pub(super) fn since(flag: &str, text: &str, now: i64) -> Result<i64, Error> {
     const UNITS: &[(&str, i64)] = &[("h", 3600), ("d", DAY), ("w", 7 * DAY)];
     let age = || {
         let (number, unit) = split(text);
@@ -27,11 +27,11 @@ pub(super) fn since(text: &str, now: i64) -> Result<i64, Error> {
     match age().or_else(day) {
         Some(moment) if moment <= now => Ok(moment),
         Some(_) => Err(Error::plain(
-            format!("`--unused-since {text}` is in the future"),
+            format!("`{flag} {text}` is in the future"),
             "this would delete everything in the store, even entries used today",
         )),
         None => Err(Error::plain(
-            format!("`--unused-since {text}` is neither a day nor an age"),
+            format!("`{flag} {text}` is neither a day nor an age"),
             "write 2026-01-31, 12h, 30d or 2w",
         )),
     }
@@ -98,15 +98,19 @@ mod tests {
             ("2026-03-01", "2026-03-01T00:00:00Z"),
         ];
         for (text, expected) in cases {
-            assert_eq!(since(text, now).unwrap(), seconds(expected).unwrap(), "{text}");
+            assert_eq!(
+                since("--unused-since", text, now).unwrap(),
+                seconds(expected).unwrap(),
+                "{text}"
+            );
         }
         for text in
             ["", "d", "30", "-1d", "1.5d", "30m", "soon", "2026-02-30", "99999999999d", "³d"]
         {
-            let said = since(text, now).unwrap_err().to_string();
+            let said = since("--unused-since", text, now).unwrap_err().to_string();
             assert!(said.contains("neither a day nor an age"), "{text}: {said}");
         }
-        let said = since("2026-03-02", now).unwrap_err().to_string();
+        let said = since("--unused-since", "2026-03-02", now).unwrap_err().to_string();
         assert!(said.contains("in the future"), "{said}");
         assert_eq!(seconds("yesterday"), None);
     }

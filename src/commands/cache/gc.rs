@@ -15,7 +15,8 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let now = console.system.now().as_second();
-    let unused_since = args.unused_since.as_deref().map(|text| amounts::since(text, now));
+    let unused_since =
+        args.unused_since.as_deref().map(|text| amounts::since("--unused-since", text, now));
     let unused_since = unused_since.transpose()?;
     let max_size = args.max_size.as_deref().map(amounts::size).transpose()?;
     let sweep = Sweep { unused_since, max_size, made: &made, now, dry_run: args.dry_run };

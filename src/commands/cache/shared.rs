@@ -7,7 +7,7 @@ use super::place::surroundings_of;
 use crate::cli::{KeyArgs, KeyCommand, PlaceArgs, RemoteArgs};
 use evalrs_base::text::{count, sanitize};
 use evalrs_shared::keys::WriterKey;
-use evalrs_shared::pruning::{PruneReport, Pruning};
+use evalrs_shared::pruning::{PruneLimits, PruneReport};
 use evalrs_shared::reading::PullReport;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
@@ -99,7 +99,8 @@ pub(super) fn status(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
 pub(super) fn remote(args: &RemoteArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let args = args.prune();
     let now = console.system.now().as_second();
-    let pruning = Pruning { before: amounts::since(&args.older, now)?, dry_run: args.dry_run };
+    let pruning =
+        PruneLimits { before: amounts::since("--older", &args.older, now)?, dry_run: args.dry_run };
     let context = surroundings_of(&args.place, console)?;
     let shared = shared(&context)?;
     let PruneReport { removed, bytes, listed, young } = shared.prune(pruning, console.system)?;
