@@ -14,10 +14,6 @@ INDEX = next(HTML.glob("searchindex-*.js"))
 HEAD, TAIL = "window.search = Object.assign(window.search, JSON.parse('", "'));"
 KEY = re.compile(r"^\| `(\w+)` \| \[[^]]*\]\(([^)]*)\)", re.MULTILINE)
 
-# As many results as the book shows.
-SHOWN = 40
-
-
 def documents(words, word):
     """The sections that have a word."""
     for letter in word:
@@ -41,6 +37,7 @@ def main():
     search = next(HTML.glob("elasticlunr-*.js")).read_text(encoding="utf-8")
     stop_words = set(re.findall(r'[{,]"?(\w+)"?:!0', max(re.findall(r"[sS]topWords=\{[^}]*\}", search), key=len)))
     page = (HTML.parent / "source/suite/keys.md").read_text(encoding="utf-8")
+    shown = book["results_options"]["limit_results"]
     words = book["index"]["index"]["body"]["root"]
     found = []
     for key, place in KEY.findall(page):
@@ -49,7 +46,7 @@ def main():
             found.append(key)
             # As the stemmer of the search writes it.
             add(words, re.sub("(?<=..)y$", "i", key), section, 2.0)
-        elif len(documents(words, key)) > SHOWN:
+        elif len(documents(words, key)) > shown:
             add(words, key, section, 10.0)
     written = json.dumps(book, separators=(",", ":"), ensure_ascii=False).replace("\\", "\\\\").replace("'", "\\'")
     keys = json.dumps(sorted(set(found)))

@@ -71,8 +71,11 @@ fn plan_all(args: &PlanArgs, console: &mut Console<'_>) -> Result<(), Error> {
             partition: partition.clone(),
             ..overrides(&args.select)
         };
+        // What the last run knew rests on whom that believed, and on what was here then.
+        let is_other_store = args.pull || !args.trust.believe.is_empty();
         let repeats_calls = args.retry_errors || !args.refresh.is_empty();
-        let load = if repeats_calls { loaded_session } else { session_that_knows };
+        let load =
+            if repeats_calls || is_other_store { loaded_session } else { session_that_knows };
         let mut opened = load(suite, &args.store, over, console)?;
         opened.0.believe(&args.trust.believe)?;
         if args.pull {

@@ -75,6 +75,17 @@ impl Machines {
         space
     }
 
+    /// A machine that has written twelve outcomes as `ci`, one after the other.
+    fn written_in_twelve(&self, judge: &Judge) -> Space {
+        let space = self.clone_with("");
+        for count in 1..=12 {
+            space.write("d.jsonl", rows(count));
+            space.run_with(judge, &["run", "suite.yaml"]);
+            assert_eq!(push(&space, "ci", &self.ci).code(), 0);
+        }
+        space
+    }
+
     fn path(&self, path: &str) -> PathBuf {
         self.bucket.path().join(path)
     }
@@ -257,6 +268,9 @@ fn one_run_believes_others() {
     assert_eq!(clone.run(&["run", "suite.yaml", "--frozen"]).code(), 3);
     let ran = clone.run(&["run", "suite.yaml", "--frozen", "--believe", "ci,team"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let plan = |more: &[&str]| clone.run(&[&["plan", "suite.yaml"][..], more].concat()).stdout();
+    assert!(plan(&["--believe", "team"]).contains("no calls, 20 cached"));
+    assert!(plan(&[]).contains("20 calls, 0 cached"));
     // It holds for that run alone.
     let ran = clone.run_with(&judge, &["run", "suite.yaml"]);
     assert_eq!((ran.code(), judge.count()), (1, 20), "{}", ran.shown());
@@ -552,13 +566,7 @@ fn writers_at_once_lose_nothing() {
 #[test]
 fn many_small_objects_become_one() {
     let machines = Machines::new();
-    let judge = strict();
-    let writer = machines.clone_with("");
-    for count in 1..=12 {
-        writer.write("d.jsonl", rows(count));
-        writer.run_with(&judge, &["run", "suite.yaml"]);
-        assert_eq!(push(&writer, "ci", &machines.ci).code(), 0);
-    }
+    machines.written_in_twelve(&strict());
     let head = std::fs::read_to_string(machines.head("ci", 12)).unwrap();
     let head: Value = serde_json::from_str(head.lines().next().unwrap()).unwrap();
     let segments = head["segments"].as_array().unwrap();
@@ -572,13 +580,7 @@ fn many_small_objects_become_one() {
 #[test]
 fn objects_that_no_head_lists_are_removed_by_their_writer() {
     let machines = Machines::new();
-    let judge = strict();
-    let writer = machines.clone_with("");
-    for count in 1..=12 {
-        writer.write("d.jsonl", rows(count));
-        writer.run_with(&judge, &["run", "suite.yaml"]);
-        assert_eq!(push(&writer, "ci", &machines.ci).code(), 0);
-    }
+    let writer = machines.written_in_twelve(&strict());
     machines.stranger("other", &key());
     let prune = |args: &[&str]| {
         let mut command = writer.command(&[&["cache", "remote", "prune", "--json"], args].concat());

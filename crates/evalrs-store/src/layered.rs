@@ -59,12 +59,16 @@ impl OutcomeStore for LayeredStore {
     }
 
     fn writers_of(&self, keys: &[ActionKey]) -> Vec<Option<Arc<str>>> {
+        let mut committed = lock(&self.committed);
+        // Only where somebody shares an outcome does it matter what is here.
+        let shared = (0..keys.len()).filter(|place| committed.shared(&keys[*place]).is_some());
+        let places: Vec<usize> = shared.collect();
+        let shared_keys: Vec<ActionKey> = places.iter().map(|place| keys[*place]).collect();
         let mut writers = vec![None; keys.len()];
-        self.store.visit_many(keys, &mut |place, own| {
-            let mut committed = lock(&self.committed);
-            let shared = committed.shared(&keys[place]);
+        self.store.visit_many(&shared_keys, &mut |at, own| {
+            let shared = committed.shared(&shared_keys[at]);
             let shared = shared.filter(|(_, entry)| own.is_none_or(|own| entry.wins_over(&own)));
-            writers[place] = shared.map(|(writer, _)| writer);
+            writers[places[at]] = shared.map(|(writer, _)| writer);
         });
         writers
     }

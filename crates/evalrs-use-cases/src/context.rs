@@ -103,6 +103,16 @@ impl SuiteContext {
         SharedCache::of(settings, SharedPlace { root, cache_dir, environment }).map(Some)
     }
 
+    /// The same for whoever needs one.
+    pub fn needed_shared_cache(&self) -> Result<SharedCache<'_>, Error> {
+        self.shared_cache()?.ok_or_else(|| {
+            Error::plain(
+                "this workspace shares no cache",
+                "write `[cache.remote]` with `url` and `believe` into evalrs.toml: docs/shared-cache.md",
+            )
+        })
+    }
+
     /// The name under which a person labels here; none where nobody knows it.
     pub fn labeller(&self) -> Option<String> {
         labeller(|name| self.environment.get(name).cloned())

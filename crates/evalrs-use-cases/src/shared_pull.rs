@@ -40,12 +40,7 @@ pub fn pull_now(
     need: CacheNeed,
     console: &mut Console<'_>,
 ) -> Result<(), Error> {
-    let shared = surroundings.shared_cache()?.ok_or_else(|| {
-        Error::plain(
-            "this workspace shares no cache",
-            "write `[cache.remote]` with `url` and `believe` into evalrs.toml: docs/shared-cache.md",
-        )
-    })?;
+    let shared = surroundings.needed_shared_cache()?;
     match shared.pull(console.system) {
         Ok(report) => {
             console.warn(report.problems.iter().map(|problem| sanitize(problem)))?;

@@ -10,14 +10,13 @@ use evalrs_shared::keys::WriterKey;
 use evalrs_shared::pruning::{PruneLimits, PruneReport};
 use evalrs_shared::reading::PullReport;
 use evalrs_use_cases::console::Console;
-use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::shared_cache::{SharedCache, pulled_lines};
 
 /// Writes what is new here into the log of this workspace's writer.
 pub(super) fn push(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let context = surroundings_of(args, console)?;
-    let shared = shared(&context)?;
+    let shared = context.needed_shared_cache()?;
     let pushed = shared.push(console.system)?;
     console.warn(pushed.problems.iter().map(|problem| sanitize(problem)))?;
     let url = shared.url();
@@ -42,7 +41,7 @@ pub(super) fn push(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitSt
 /// Brings what believed writers have written here.
 pub(super) fn pull(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let context = surroundings_of(args, console)?;
-    let shared = shared(&context)?;
+    let shared = context.needed_shared_cache()?;
     let pulled = shared
         .pull(console.system)
         .map_err(|reason| Error::plain(sanitize(&reason), "what was read before is still used"))?;
@@ -70,7 +69,7 @@ fn shown(shared: &SharedCache<'_>, pulled: &PullReport) -> Value {
 /// What of the shared cache is here. It opens no connection.
 pub(super) fn status(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let context = surroundings_of(args, console)?;
-    let shared = shared(&context)?;
+    let shared = context.needed_shared_cache()?;
     let mut logs = Vec::new();
     for writer in &shared.trust.believe {
         let head = shared.local.head(writer, &shared.trust, console.system);
@@ -102,7 +101,7 @@ pub(super) fn remote(args: &RemoteArgs, console: &mut Console<'_>) -> Result<Exi
     let pruning =
         PruneLimits { before: amounts::since("--older", &args.older, now)?, dry_run: args.dry_run };
     let context = surroundings_of(&args.place, console)?;
-    let shared = shared(&context)?;
+    let shared = context.needed_shared_cache()?;
     let PruneReport { removed, bytes, listed, young } = shared.prune(pruning, console.system)?;
     if args.place.json {
         console.write_json(&json!({
@@ -120,15 +119,6 @@ pub(super) fn remote(args: &RemoteArgs, console: &mut Console<'_>) -> Result<Exi
         shared.url()
     )?;
     Ok(ExitStatus::Success)
-}
-
-fn shared(context: &SuiteContext) -> Result<SharedCache<'_>, Error> {
-    context.shared_cache()?.ok_or_else(|| {
-        Error::plain(
-            "this workspace shares no cache",
-            "write `[cache.remote]` with `url` and `believe` into evalrs.toml: docs/shared-cache.md",
-        )
-    })
 }
 
 /// Makes a key, and prints both halves.
