@@ -193,7 +193,7 @@ impl RemoteArgs {
 /// What to do with a bucket.
 #[derive(Debug, Subcommand)]
 pub enum RemoteCommand {
-    /// Remove objects that the log of a writer no longer lists
+    /// Remove objects that a log no longer lists
     ///
     /// Their outcomes are in larger objects. It needs the key of the writer, as `evalrs cache push` does.
     Prune(PruneArgs),
