@@ -76,6 +76,11 @@ impl LogHead {
         }
     }
 
+    /// Whether it lists the object of that digest.
+    pub fn lists(&self, sha256: &str) -> bool {
+        self.segments.iter().any(|segment| segment.sha256 == sha256)
+    }
+
     /// Its bytes: a line of JSON, and where there is a key a line with that and the signature.
     pub fn written(&self, key: Option<&WriterKey>) -> Result<Vec<u8>, String> {
         let mut text = serde_json::to_string(self).map_err(|error| error.to_string())?;

@@ -59,26 +59,25 @@ pub async fn push(
     // Places behind the newest head that are taken by something that is none of this log.
     let mut taken = 0;
     let mut last = None;
+    let mut written: Option<WrittenObjects> = None;
     for _ in 0..ATTEMPTS {
         let before = newest(access, writer.name, &own, &mut report.problems).await?;
-        let seq = before.as_ref().map_or(0, |before| before.head.seq);
+        let before = before.as_ref();
+        let seq = before.map_or(0, |before| before.head.seq);
         report.seq = seq;
         // The head that was written meanwhile is one of this log, or else its place is lost.
         taken = if last == Some(seq) { taken + 1 } else { 0 };
         last = Some(seq);
-        let known = before.as_ref().map(|before| known(access, before));
-        let known = match known {
-            Some(reading) => reading.await?,
-            None => KnownEntries::default(),
+        let objects = match written.take().filter(|objects| objects.can_follow(before)) {
+            Some(objects) => objects,
+            None => write_objects(access, writer, store, before).await?,
         };
-        report.outcomes = known.generations.len() as u64;
-        let new = new_keys(store, &known);
-        if new.is_empty() {
-            return Ok(report);
+        if objects.new == 0 {
+            return Ok(PushReport { outcomes: objects.known, ..report });
         }
-        let entries = StoredEntries { store, keys: &new };
-        let segments = segments(access, writer, before.as_ref(), known, entries).await?;
-        let head = LogHead::after(writer.name, seq + 1 + taken, before.as_ref(), segments);
+        let head = LogHead::after(writer.name, seq + 1 + taken, before, objects.listed(before));
+        let new = objects.new;
+        written = Some(objects);
         let bytes = head.written(writer.key)?;
         if bytes.len() > MOST_BYTES {
             return Err("the log has too many objects".to_owned());
@@ -95,7 +94,7 @@ pub async fn push(
         local.keep_head(writer.name, &bytes, system).map_err(|error| error.to_string())?;
         return Ok(PushReport {
             seq: head.seq,
-            new: new.len() as u64,
+            new,
             outcomes: head.segments.iter().map(|segment| segment.outcomes).sum(),
             ..report
         });
@@ -180,44 +179,77 @@ fn new_keys(store: &dyn OutcomeStore, known: &KnownEntries) -> Vec<ActionKey> {
     new
 }
 
-/// The objects of the next head: those of the last one, with what is new. Many small ones become one. Of what is new, no more than
-/// an object is in memory.
-async fn segments(
+/// Objects that are in the bucket and that no head lists yet.
+///
+/// Whoever loses the place of a head to another process lists the same objects in the next one. To read first what the other wrote
+/// takes so long that a busy writer would be ahead each time.
+struct WrittenObjects {
+    objects: Vec<SegmentName>,
+    /// The small objects whose outcomes they hold, too.
+    replaced: Vec<String>,
+    /// How many outcomes are new.
+    new: u64,
+    /// How many the log had.
+    known: u64,
+}
+
+impl WrittenObjects {
+    /// Whether a head after `before` may list them: it lists what they replace, and not what another process made of that.
+    fn can_follow(&self, before: Option<&ReadHead>) -> bool {
+        let listed = |name: &String| before.is_some_and(|before| before.head.lists(name));
+        self.replaced.iter().all(listed)
+    }
+
+    /// The objects of the head after `before`.
+    fn listed(&self, before: Option<&ReadHead>) -> Vec<SegmentName> {
+        let listed = before.map(|before| before.head.segments.as_slice()).unwrap_or_default();
+        let kept = listed.iter().filter(|segment| !self.replaced.contains(&segment.sha256));
+        let mut all: Vec<SegmentName> = kept.cloned().collect();
+        let is_new = |object: &&SegmentName| !all.contains(object);
+        let new: Vec<SegmentName> = self.objects.iter().filter(is_new).cloned().collect();
+        all.extend(new);
+        all
+    }
+}
+
+/// Writes what a log does not have after the head `before`. Many small objects become one. No more than an object is in memory.
+async fn write_objects(
     access: SharedAccess<'_>,
     writer: &Writer<'_>,
+    store: &dyn OutcomeStore,
     before: Option<&ReadHead>,
-    known: KnownEntries,
-    new: StoredEntries<'_>,
-) -> Result<Vec<SegmentName>, String> {
-    let mut kept: Vec<SegmentName> =
-        before.map(|before| before.head.segments.clone()).unwrap_or_default();
+) -> Result<WrittenObjects, String> {
+    let known = match before {
+        Some(before) => known(access, before).await?,
+        None => KnownEntries::default(),
+    };
+    let new = new_keys(store, &known);
+    let mut written = WrittenObjects {
+        objects: Vec::new(),
+        replaced: Vec::new(),
+        new: new.len() as u64,
+        known: known.generations.len() as u64,
+    };
     let mut sealer = Sealer::default();
-    if known.small.len() >= MOST_SMALL {
-        kept.retain(|segment| !known.small.contains_key(&segment.sha256));
+    if !new.is_empty() && known.small.len() >= MOST_SMALL {
+        written.replaced.extend(known.small.keys().cloned());
         for entry in winners(known.small.into_values().flatten()) {
             if let Some(full) = sealer.add(&entry)? {
-                kept.push(write_segment(access, writer, full).await?);
+                written.objects.push(write_segment(access, writer, full).await?);
             }
         }
     }
-    for keys in new.keys.chunks(AT_ONCE) {
-        for entry in new.store.get_many(keys).into_iter().flatten() {
+    for keys in new.chunks(AT_ONCE) {
+        for entry in store.get_many(keys).into_iter().flatten() {
             if let Some(full) = sealer.add(&entry)? {
-                kept.push(write_segment(access, writer, full).await?);
+                written.objects.push(write_segment(access, writer, full).await?);
             }
         }
     }
     if let Some(last) = sealer.finish()? {
-        kept.push(write_segment(access, writer, last).await?);
+        written.objects.push(write_segment(access, writer, last).await?);
     }
-    Ok(kept)
-}
-
-/// Outcomes of a store.
-#[derive(Clone, Copy)]
-struct StoredEntries<'a> {
-    store: &'a dyn OutcomeStore,
-    keys: &'a [ActionKey],
+    Ok(written)
 }
 
 /// The entries that win over others of their keys, sorted by key.
@@ -255,6 +287,7 @@ async fn write_segment(
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
+    use std::path::Path;
 
     use evalrs_model::key::ActionKey;
     use evalrs_store::{Entry, EntryCheck, MemoryStore, OutcomeStore, read_lines};
@@ -265,67 +298,95 @@ mod tests {
     use crate::bucket::Bucket;
     use crate::keys::WriterKey;
     use crate::local::LocalCopy;
-    use crate::reading::{SharedAccess, pull};
+    use crate::reading::{PulledLog, SharedAccess, pull};
     use crate::trust::ReaderTrust;
 
-    const WRITERS: [&str; 4] = ["ci", "nightly", "team", "release"];
-    const PUSHES: u16 = 250;
+    /// Four processes that push at once.
+    struct Pushers {
+        names: [&'static str; 4],
+        keys: [WriterKey; 4],
+        bucket: Bucket,
+        trust: ReaderTrust,
+    }
 
-    /// Adds an outcome and pushes it, again and again.
-    async fn pushes(bucket: &Bucket, at: u8, key: &WriterKey, trust: &ReaderTrust) {
-        let system = MemorySystem::default();
-        let local = LocalCopy::of("/records", bucket.url());
-        let access = SharedAccess { bucket, local: &local, system: &system };
-        let writer = Writer { name: WRITERS[usize::from(at)], key: Some(key), trust };
-        let store = MemoryStore::default();
-        for number in 0..PUSHES {
-            let mut digits = [at; 32];
-            digits[..2].copy_from_slice(&number.to_be_bytes());
-            let entry =
-                Entry { key: ActionKey(digits), generation: 0, body: "{\"a\":1}".to_owned() };
-            store.put_many(&[entry]).unwrap();
-            let pushed = push(access, &writer, &store).await.unwrap();
-            assert!(!pushed.replaces);
-            assert_eq!(pushed.problems, Vec::<String>::new());
+    impl Pushers {
+        fn over(folder: &Path, names: [&'static str; 4]) -> Self {
+            let url = format!("file://{}", folder.display());
+            let keys = names.map(|_| WriterKey::generate().unwrap().0);
+            let mut trust = ReaderTrust {
+                believe: BTreeSet::from(names).into_iter().map(str::to_owned).collect(),
+                ..ReaderTrust::default()
+            };
+            for (name, key) in names.iter().zip(&keys) {
+                trust.keys.entry((*name).to_owned()).or_default().push(key.public());
+            }
+            let bucket = Bucket::open(&url, &BTreeMap::new()).unwrap();
+            Self { names, keys, bucket, trust }
+        }
+
+        /// Adds an outcome and pushes it, again and again.
+        async fn push(&self, at: u8, pushes: u16) {
+            let system = MemorySystem::default();
+            let Self { names, keys, bucket, trust } = self;
+            let local = LocalCopy::of("/records", bucket.url());
+            let access = SharedAccess { bucket, local: &local, system: &system };
+            let at_once = usize::from(at);
+            let writer = Writer { name: names[at_once], key: Some(&keys[at_once]), trust };
+            let store = MemoryStore::default();
+            for number in 0..pushes {
+                let mut digits = [at; 32];
+                digits[..2].copy_from_slice(&number.to_be_bytes());
+                let entry =
+                    Entry { key: ActionKey(digits), generation: 0, body: "{\"a\":1}".to_owned() };
+                store.put_many(&[entry]).unwrap();
+                let pushed = push(access, &writer, &store).await.unwrap();
+                assert_eq!((pushed.new, pushed.replaces), (1, false));
+                assert_eq!(pushed.problems, Vec::<String>::new());
+            }
+        }
+
+        /// How many outcomes a reader finds after so many pushes of each; and the logs that it read.
+        fn read_after(&self, pushes: u16) -> (usize, Vec<PulledLog>) {
+            let Self { bucket, trust, .. } = self;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let system = MemorySystem::default();
+            let local = LocalCopy::of("/records", bucket.url());
+            let pulled = runtime.unwrap().block_on(async {
+                let [one, two, three, four] = [0, 1, 2, 3].map(|at| self.push(at, pushes));
+                tokio::join!(one, two, three, four);
+                let access = SharedAccess { bucket, local: &local, system: &system };
+                pull(access, trust).await.unwrap()
+            });
+            assert_eq!(pulled.problems, Vec::<String>::new());
+            let mut keys = BTreeSet::new();
+            for (_, path) in local.believed(trust, &system) {
+                let FileBytes::Bytes(lines) = system.read(&path) else { panic!("{path}") };
+                read_lines(&path, &lines, &|_| Ok(EntryCheck::Read), &mut |entry| {
+                    keys.insert(entry.key);
+                });
+            }
+            (keys.len(), pulled.writers)
         }
     }
 
     #[test]
     fn a_thousand_pushes_of_four_writers_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("file://{}", folder.path().display());
-        let keys = WRITERS.map(|_| WriterKey::generate().unwrap().0);
-        let public = WRITERS.iter().zip(&keys);
-        let trust = ReaderTrust {
-            believe: WRITERS.map(str::to_owned).to_vec(),
-            keys: public.map(|(name, key)| ((*name).to_owned(), vec![key.public()])).collect(),
-            ..ReaderTrust::default()
-        };
-        let bucket = Bucket::open(&url, &BTreeMap::new()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let system = MemorySystem::default();
-        let local = LocalCopy::of("/records", bucket.url());
-        runtime.block_on(async {
-            tokio::join!(
-                pushes(&bucket, 0, &keys[0], &trust),
-                pushes(&bucket, 1, &keys[1], &trust),
-                pushes(&bucket, 2, &keys[2], &trust),
-                pushes(&bucket, 3, &keys[3], &trust),
-            );
-            let access = SharedAccess { bucket: &bucket, local: &local, system: &system };
-            let pulled = pull(access, &trust).await.unwrap();
-            assert_eq!(pulled.problems, Vec::<String>::new());
-            for log in &pulled.writers {
-                assert_eq!((log.seq, log.outcomes), (250, 250), "{}", log.writer);
-            }
-        });
-        let mut keys = BTreeSet::new();
-        for (_, path) in local.believed(&trust, &system) {
-            let FileBytes::Bytes(lines) = system.read(&path) else { panic!("{path}") };
-            read_lines(&path, &lines, &|_| Ok(EntryCheck::Read), &mut |entry| {
-                keys.insert(entry.key);
-            });
+        let pushers = Pushers::over(folder.path(), ["ci", "nightly", "team", "release"]);
+        let (outcomes, logs) = pushers.read_after(250);
+        assert_eq!(outcomes, 1_000);
+        for log in &logs {
+            assert_eq!((log.seq, log.outcomes), (250, 250), "{}", log.writer);
         }
-        assert_eq!(keys.len(), 1_000);
+    }
+
+    /// As jobs of one workflow write: the log is one, and no job waits for ever.
+    #[test]
+    fn four_processes_that_write_as_one_name_lose_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (outcomes, logs) = Pushers::over(folder.path(), ["ci"; 4]).read_after(75);
+        assert_eq!(outcomes, 300);
+        let [log] = logs.as_slice() else { panic!("{logs:?}") };
+        assert_eq!((log.seq, log.outcomes), (300, 300));
     }
 }
