@@ -39,7 +39,7 @@ pub use runs::{MergeArgs, RunsArgs, RunsCommand, RunsExportArgs, RunsListArgs, R
 #[cfg(feature = "import")]
 pub use setup::ImportSourceArgs;
 pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage};
-pub use shared::{KeyArgs, KeyCommand};
+pub use shared::{AuditArgs, KeyArgs, KeyCommand};
 pub use watch::WatchArgs;
 
 /// Evaluate AI agents incrementally: only what changed is graded again

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::shared::KeyArgs;
+use super::shared::{AuditArgs, KeyArgs};
 use evalrs_use_cases::args::{SelectArgs, StoreArgs};
 
 /// `evalrs cache`.
@@ -49,6 +49,10 @@ pub enum CacheCommand {
     ///
     /// It opens no connection.
     Status(PlaceArgs),
+    /// Count and repeat judgments that others made
+    ///
+    /// evalrs says how many judgments of a suite are those of writers of the shared cache. With --recheck it repeats some.
+    Audit(Box<AuditArgs>),
     /// Make keys for writers of a shared cache
     Key(KeyArgs),
     /// Clean up the bucket of a shared cache

@@ -44,6 +44,7 @@ impl Command {
             },
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
+                CacheCommand::Audit(args) => Some(&args.suite),
                 CacheCommand::Import(args) => {
                     args.bind.first().or(args.suite.as_ref()).map(String::as_str)
                 }
@@ -85,6 +86,7 @@ impl Command {
             },
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => args.json,
+                CacheCommand::Audit(args) => args.json,
                 CacheCommand::Import(args) => args.json,
                 CacheCommand::Gc(args) => args.place.json,
                 CacheCommand::Stats(args)

@@ -223,6 +223,13 @@ evalrs cache pull
 evalrs cache pull bots/suite.yaml",
     ),
     (
+        "cache audit",
+        "# Show how many judgments others made
+evalrs cache audit suite.yaml
+# Repeat 50 of them, and exit with 1 if a score differs
+evalrs cache audit suite.yaml --recheck 50",
+    ),
+    (
         "cache status",
         "# Show what of the shared cache is here
 evalrs cache status

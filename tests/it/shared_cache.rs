@@ -254,6 +254,61 @@ fn a_run_says_whose_outcomes_it_rests_on() {
 }
 
 #[test]
+fn what_others_judged_is_repeated_and_not_kept() {
+    let machines = Machines::new();
+    let first = machines.written("ci", &machines.ci, &kind());
+    let clone = machines.clone_with("");
+    assert_eq!(clone.run(&["cache", "pull"]).code(), 0);
+    // Two that nobody has judged: they are no reason for a call.
+    clone.write("d.jsonl", rows(22));
+    let audit = |judge: &Judge, more: &[&str]| {
+        let before = judge.count();
+        let args = [&["cache", "audit", "suite.yaml"][..], more].concat();
+        let ran = clone.run_with(judge, &args);
+        (ran.code(), judge.count() - before, ran)
+    };
+    for (judge, args, code, calls, said) in [
+        (kind(), &[][..], 0, 0, "shared: 20 judgments, from the shared cache 20 of `ci`"),
+        (kind(), &["--recheck", "5"], 0, 5, "repeated 5, chosen at random: all as before"),
+        (
+            kind(),
+            &["--recheck", "100"],
+            0,
+            20,
+            "if 5% were forged, that finds one with a probability of 64.2%",
+        ),
+        (strict(), &["--recheck", "5"], 1, 5, "kind: `ci` has 1.000, now 0.000"),
+        (strict(), &["--recheck", "5", "--tolerance", "1"], 0, 5, "all as before"),
+        (strict(), &["--recheck", "9", "--sample", "s3"], 1, 1, "  s3: kind: `ci`"),
+        (strict(), &["--recheck", "9", "--max-calls", "2"], 1, 2, "repeated 2, chosen"),
+        (Judge::new(|_, _| Answer::error(400, "no")), &["--recheck", "1"], 3, 1, "now an error: "),
+    ] {
+        let (exit, made, ran) = audit(&judge, args);
+        assert!(ran.stdout().contains(said), "{args:?}: {}", ran.shown());
+        assert_eq!((exit, made), (code, calls), "{args:?}: {}", ran.shown());
+    }
+    let (_, _, ran) = audit(&strict(), &["--recheck", "1", "--json"]);
+    let found: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    assert_eq!(found["foreign"], serde_json::json!({"ci": 20}));
+    let differs = &found["repeated"]["differ"][0];
+    assert_eq!((&differs["stored"]["score"], &differs["now"]["score"]), (&1.0.into(), &0.0.into()));
+    // The verdicts are what they were.
+    clone.write("d.jsonl", rows(20));
+    assert_eq!(clone.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    // What a machine made itself is not of others.
+    let ran = first.run(&["cache", "audit", "suite.yaml", "--recheck", "5"]);
+    assert_eq!(ran.code(), 0);
+    assert!(ran.stdout().contains("none from the shared cache"), "{}", ran.shown());
+    for (args, said) in
+        [(["--recheck", "0"], "0 is not in 1.."), (["--tolerance", "0.1"], "--recheck <N>")]
+    {
+        let ran = clone.run(&[&["cache", "audit", "suite.yaml"][..], &args].concat());
+        assert_eq!(ran.code(), 2);
+        assert!(ran.stderr().contains(said), "{}", ran.shown());
+    }
+}
+
+#[test]
 fn one_run_believes_others() {
     let machines = Machines::new();
     let judge = strict();

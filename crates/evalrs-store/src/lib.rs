@@ -7,7 +7,8 @@
 //! In reading order:
 //!
 //! - `entry`: one kept outcome, which one of a key wins, and why one could not be kept; `outcome_store`: what every store can do;
-//! - `memory`, `committed`, `layered`: the simple stores, and the one of a run: files beside the suite below what is written;
+//! - `memory`, `committed`, `layered`, `overlay`: the simple stores, the one of a run with files beside the suite below what is
+//!   written, and one that leaves another as it is;
 //! - `line`: an entry as a line of text. In `line/`: bodies that are kept elsewhere (`blob_reference`, `outline`) and what
 //!   lines of one segment have in common (`shared_text`, `elements`);
 //! - `segment`: append-only files of lines, one for each process that writes (`own_segment`), and the index over them
@@ -32,6 +33,7 @@ pub mod layered;
 pub mod line;
 pub mod memory;
 pub mod outcome_store;
+pub mod overlay;
 pub mod record;
 pub mod run_archive;
 pub mod segment;
@@ -46,6 +48,7 @@ pub use layered::LayeredStore;
 pub use line::entry_line::EntryLine;
 pub use memory::MemoryStore;
 pub use outcome_store::{CallClaim, OutcomeStore};
+pub use overlay::OverlayStore;
 pub use segment::files::process_mark;
 pub use segment::index::keys_of_segment;
 pub use segment::store::{SegmentStore, Totals};

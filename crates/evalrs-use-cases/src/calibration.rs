@@ -9,14 +9,11 @@ use super::context::SuiteContext;
 use super::header::header;
 use super::holdout;
 use super::open::loaded_session;
-use super::settling::{SettledBy, settle_session};
+use super::settling::settle_on_console;
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
-use crate::progress::bar::RunBar;
-use crate::progress::plain::PlainProgress;
 use evalrs_base::file_path::join;
 use evalrs_base::text::{count, sanitize};
-use evalrs_engine::progress::{Progress, Quiet};
 use evalrs_engine::resolve::settings::{AskPolicy, Settings};
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
@@ -56,21 +53,7 @@ pub fn calibrate_suite(
     let ask = if options.frozen { AskPolicy::Frozen } else { AskPolicy::Ask };
     let settings = Settings { ask, ..settings };
     let store = surroundings.store(console)?;
-    let mut progress: Box<dyn Progress + '_> = if console.is_terminal {
-        Box::new(RunBar::default())
-    } else {
-        Box::new(PlainProgress::new(&mut *console.err))
-    };
-    let by = SettledBy {
-        system: console.system,
-        verbosity: console.verbosity,
-        progress: progress.as_mut(),
-        grades: &mut Quiet,
-        stop: None,
-    };
-    let settled = settle_session(&mut session, store, &settings, by)?;
-    drop(progress);
-    console.warn(&settled.warnings)?;
+    let settled = settle_on_console(&mut session, store, &settings, console)?;
     if settled.interrupted {
         return Ok(ExitStatus::Interrupted);
     }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::open::{ExecutorSettings, executor};
 use super::signals::interrupted;
+use crate::console::Console;
 use crate::error::Error;
-use evalrs_engine::progress::Progress;
+use crate::progress::bar::RunBar;
+use crate::progress::plain::PlainProgress;
+use evalrs_engine::progress::{Progress, Quiet};
 use evalrs_engine::resolve::resolver::{Effects, GradeFollower};
 use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::resolve::settle::{CannotAsk, SettledPlans, Settlement, settle};
@@ -57,6 +60,31 @@ pub fn settle_session(
         ..settled
     });
     settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
+}
+
+/// The same with progress on the console, until somebody interrupts it.
+pub fn settle_on_console(
+    session: &mut Session,
+    store: Arc<dyn OutcomeStore>,
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<Settlement, Error> {
+    let mut progress: Box<dyn Progress + '_> = if console.is_terminal {
+        Box::new(RunBar::default())
+    } else {
+        Box::new(PlainProgress::new(&mut *console.err))
+    };
+    let by = SettledBy {
+        system: console.system,
+        verbosity: console.verbosity,
+        progress: progress.as_mut(),
+        grades: &mut Quiet,
+        stop: None,
+    };
+    let settled = settle_session(session, store, settings, by)?;
+    drop(progress);
+    console.warn(&settled.warnings)?;
+    Ok(settled)
 }
 
 /// Undoes what actions did in the world, and reports what is left of it. Whoever has interrupted the actions may

@@ -1,6 +1,8 @@
 //! `evalrs cache`: works with the store of outcomes, one file a subcommand.
 
 mod amounts;
+mod audit;
+mod audit_report;
 mod bind;
 mod binder;
 mod cases_by_id;
@@ -30,6 +32,7 @@ pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitS
         CacheCommand::Export(args) => export::export(args, console),
         CacheCommand::Push(args) => shared::push(args, console),
         CacheCommand::Pull(args) => shared::pull(args, console),
+        CacheCommand::Audit(args) => audit::audit(args, console),
         CacheCommand::Status(args) => shared::status(args, console),
         CacheCommand::Key(args) => shared::key(args, console),
         CacheCommand::Remote(args) => shared::remote(args, console),

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere, superseded};
 use crate::resolve::look_up::StoredReader;
+use crate::resolve::refreshed::RefreshedActions;
 use crate::resolve::settings::Settings;
-use crate::resolve::waiting::{FoundOutcomes, RefreshedActions, WaitList, WaitingAction};
+use crate::resolve::waiting::{FoundOutcomes, WaitList, WaitingAction};
 use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, Method, Purpose, ReadyReward};

@@ -118,7 +118,9 @@ pub(crate) fn check_credentials(
         return Ok(());
     }
     let mut keyless: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    for waiting in queue {
+    let may_execute =
+        |waiting: &&WaitingAction| settings.may_execute(waiting.key, ActionKind::Judgment);
+    for waiting in queue.iter().filter(may_execute) {
         let Some((judge, at)) = judge_of(session, waiting) else { continue };
         for at in judges_to_ask(judge, at) {
             let Some(access) = access(session, judge, at) else { continue };
@@ -169,8 +171,11 @@ fn check_target(
         let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
         if access.needs_key() { Err(no_key(spec, who_asks)) } else { Ok(()) }
     };
-    let waiting: Vec<&WaitingAction> =
-        queue.iter().filter(|waiting| waiting.purpose == Purpose::Answer).collect();
+    let is_called = |waiting: &&WaitingAction| {
+        waiting.purpose == Purpose::Answer
+            && settings.may_execute(waiting.key, ActionKind::Conversation)
+    };
+    let waiting: Vec<&WaitingAction> = queue.iter().filter(is_called).collect();
     if let AgentKind::Chat(chat) = &identity.spec.kind {
         let runs = &identity.spec.models;
         for (at, endpoint) in identity.models.iter().enumerate() {
@@ -237,7 +242,7 @@ pub(crate) fn calls_program(
     let is_called = judge_of(session, waiting).is_none_or(|(judge, at)| {
         judges_to_ask(judge, at).any(|at| judge.rubric.judges[at].program.is_some())
     });
-    is_called && settings.ask.may_ask(kind_of(session, waiting))
+    is_called && settings.may_execute(waiting.key, kind_of(session, waiting))
 }
 
 pub(crate) fn access<'s>(

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use super::credentials::kind_of;
 use super::launch::noun;
+use super::refreshed::RefreshedActions;
 use super::resolver::Resolver;
 use super::settings::Settings;
-use super::waiting::{FoundOutcomes, RefreshedActions, ScannedPlans, WaitingAction, stays};
+use super::waiting::{FoundOutcomes, ScannedPlans, WaitingAction, stays};
 use crate::progress::Event;
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;

@@ -23,6 +23,7 @@ pub(crate) mod persist;
 pub(crate) mod prefixes;
 pub mod prepare;
 pub(crate) mod queues;
+pub(crate) mod refreshed;
 pub(crate) mod repeat;
 pub mod resolver;
 pub mod sequences;

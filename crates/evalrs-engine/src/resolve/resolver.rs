@@ -187,8 +187,9 @@ impl<'a> Resolver<'a> {
     /// Takes the forbidden calls out of the list.
     pub(crate) fn take_forbidden(&mut self) -> Vec<WaitingAction> {
         let Self { session, list, settings, .. } = self;
-        let is_forbidden =
-            |waiting: &mut WaitingAction| !settings.ask.may_ask(kind_of(session, waiting));
+        let is_forbidden = |waiting: &mut WaitingAction| {
+            !settings.may_execute(waiting.key, kind_of(session, waiting))
+        };
         list.queue.extract_if(.., is_forbidden).collect()
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::budget::SpendingLimits;
 use evalrs_base::price::Prices;
 use evalrs_exec::LimitSettings;
+use evalrs_model::key::{ActionKey, KeySet};
 use evalrs_store::BatchLedger;
 
 /// How a session is settled.
@@ -61,6 +62,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether an action may be executed.
+    pub(crate) fn may_execute(&self, key: ActionKey, kind: ActionKind) -> bool {
+        let is_left_out = matches!(&self.refresh, Refresh::Only(keys) if !keys.contains(&key));
+        !is_left_out && self.ask.may_ask(kind)
+    }
+
     pub(crate) fn of_endpoints(&self) -> LimitSettings {
         LimitSettings {
             most: self.max_concurrent.max(1),
@@ -102,13 +109,15 @@ pub enum Refresh {
     All,
     /// Those of these graders.
     Graders(Vec<String>),
+    /// These, and nothing else is executed.
+    Only(Arc<KeySet>),
 }
 
 impl Refresh {
-    /// Whether cached outcomes of `grader` are repeated.
+    /// Whether all cached outcomes of `grader` are repeated.
     pub fn covers(&self, grader: &str) -> bool {
         match self {
-            Self::None => false,
+            Self::None | Self::Only(_) => false,
             Self::All => true,
             Self::Graders(names) => names.iter().any(|name| name == grader),
         }

@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::settings::{Refresh, Settings};
 use super::whole_answers::size_of_reply;
 use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Outcomes, Purpose, each_wanted};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::known::KnownGrades;
-use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
+use evalrs_graph::planned_actions::planned_actions;
 use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::{Db, answers, known_grades, programs};
 use evalrs_model::delta::CellState;
@@ -70,39 +69,6 @@ impl WaitingAction {
     pub(crate) fn new(cell: CellId, ballot: BallotId, key: ActionKey) -> Self {
         let purpose = Purpose::Grade;
         Self { cell, ballot, key, generation: 0, purpose, expected: Cost::ZERO, prefix: None }
-    }
-}
-
-/// The actions whose cached outcomes are repeated: all that a refreshed grader depends on, whichever grader needs
-/// them first.
-#[derive(Debug)]
-pub(crate) struct RefreshedActions {
-    /// Those of graders; none means every one.
-    of_graders: Option<KeySet>,
-    /// Whether conversations of the target are among them.
-    of_target: bool,
-}
-
-impl RefreshedActions {
-    pub(crate) fn of(session: &Session, settings: &Settings) -> Self {
-        let db = &session.db;
-        let refresh = &settings.refresh;
-        let of_graders = (*refresh != Refresh::All).then(|| {
-            let graders = session.graders().iter().enumerate();
-            let covered = graders.filter(|(_, grader)| refresh.covers(grader.name(db)));
-            let actions = covered.flat_map(|(at, _)| actions_of_grader(db, session.root, at));
-            actions.map(|action| action.key).collect()
-        });
-        Self { of_graders, of_target: settings.refresh_target }
-    }
-
-    pub(crate) fn has(&self, waiting: &WaitingAction) -> bool {
-        match waiting.purpose {
-            Purpose::Answer => self.of_target,
-            Purpose::Grade | Purpose::Submission => {
-                self.of_graders.as_ref().is_none_or(|keys| keys.contains(&waiting.key))
-            }
-        }
     }
 }
 
