@@ -251,6 +251,12 @@ fn a_run_says_whose_outcomes_it_rests_on() {
     assert!(shown.contains("shared cache: 20 of `ci`"), "{shown}");
     let shown = clone.run(&["report", "latest", "--format", "json"]).stdout();
     assert!(!shown.contains("writers"), "{shown}");
+    let shown = clone.run(&["report", "latest", "--format", "html"]).stdout();
+    assert!(shown.contains("\"writers\":{\"ci\":20}"));
+    let shown = clone.run(&["diff"]).stdout();
+    assert_eq!(shown.matches("shared cache: 20 of `ci`").count(), 2, "{shown}");
+    let shown = clone.run(&["diff", "--json"]).stdout();
+    assert!(!shown.contains("writers"), "{shown}");
 }
 
 #[test]

@@ -5,11 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::text::cut;
+use evalrs_base::text::{cut, enumerated};
 use evalrs_metrics::gate::GateStatus;
 
 /// The columns of an input that stands for an id.
 const INPUT: usize = 24;
+
+/// Whose outcomes of a shared cache an evaluation rests on: writer → how many.
+pub(crate) fn shared_outcomes(writers: &OrderedMap<u64>) -> Option<String> {
+    let of_writer = |(writer, outcomes): &(String, u64)| format!("{outcomes} of `{writer}`");
+    let writers: Vec<String> = writers.0.iter().map(of_writer).collect();
+    (!writers.is_empty()).then(|| format!("shared cache: {}", enumerated(&writers, "and")))
+}
 
 /// The text that an input begins with.
 pub(crate) fn first_text(input: &Value) -> &str {

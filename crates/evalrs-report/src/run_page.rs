@@ -15,10 +15,11 @@ use super::declared;
 use super::digest::{ReportDigest, label};
 use super::format::{ProcessFacts, ReportedRun};
 use super::intervals::is_pass_fail;
+use super::origin::shared_outcomes;
 use super::page::{Block, Column, Page, Table, Text, bad, faint, quoted, strong, text};
 use super::verdict::{gate_lines, status};
 use super::{human, usage};
-use evalrs_base::text::{count, enumerated, score};
+use evalrs_base::text::{count, score};
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::Usage;
 use view::RATIONALE_LINES;
@@ -124,14 +125,12 @@ fn fact_lines(facts: &ProcessFacts) -> Vec<String> {
     parts.extend(facts.seconds.map(|seconds| format!("in {seconds:.1} s")));
     let calls = (!parts.is_empty()).then(|| format!("{title} {}", parts.join(", ")));
     let target = facts.target.iter().flat_map(usage::target_lines);
-    calls.into_iter().chain(money(facts)).chain(target).chain(shared(facts)).collect()
-}
-
-/// Whose outcomes of a shared cache the run rests on.
-fn shared(facts: &ProcessFacts) -> Option<String> {
-    let of_writer = |(writer, outcomes): &(String, u64)| format!("{outcomes} of `{writer}`");
-    let writers: Vec<String> = facts.writers.0.iter().map(of_writer).collect();
-    (!writers.is_empty()).then(|| format!("shared cache: {}", enumerated(&writers, "and")))
+    calls
+        .into_iter()
+        .chain(money(facts))
+        .chain(target)
+        .chain(shared_outcomes(&facts.writers))
+        .collect()
 }
 
 /// What the run spent and saved; nothing where neither is known.

@@ -92,6 +92,10 @@ pub struct SideName {
     pub results: usize,
     /// Whether every grade was known.
     pub complete: bool,
+    /// Writer → how many outcomes of a shared cache it rests on are theirs. JSON has none of it: a comparison is the same
+    /// wherever its outcomes come from.
+    #[serde(skip)]
+    pub writers: OrderedMap<u64>,
 }
 
 impl SideName {

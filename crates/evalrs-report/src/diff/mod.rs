@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::intervals::{FEWEST, named_methods};
 use crate::movement::changes;
+use crate::origin::shared_outcomes;
 use crate::page::{Block, Page, Text, bad, faint, quoted, strong, text};
 use crate::verdict;
 use evalrs_base::ordered_map::OrderedMap;
@@ -99,6 +100,7 @@ fn side(side: &str, name: &SideName, gate: &GateReport) -> Vec<(usize, Text)> {
     let mut lines = vec![(0, line)];
     let finding = verdict::finding(gate);
     lines.extend((!finding.is_empty()).then(|| (1, quoted(&finding))));
+    lines.extend(shared_outcomes(&name.writers).map(|line| (1, quoted(&line))));
     verdict::push_conditions(&gate.conditions, 2, &mut lines);
     lines
 }

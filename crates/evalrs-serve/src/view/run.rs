@@ -123,6 +123,10 @@ pub(crate) struct RunDetails {
     /// Grader → how far its verdicts agree with people.
     #[schema(value_type = Object)]
     pub agreement: OrderedMap<LabelAgreement>,
+    /// Writer → how many outcomes of a shared cache are theirs; absent where there are none.
+    #[serde(skip_serializing_if = "evalrs_model::is_default")]
+    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
+    writers: OrderedMap<u64>,
     /// Whose labels are given here, unless a request says; null where that is not known.
     pub labeller: Option<String>,
     /// Why no labels are given here, where the file of labels is none that evalrs writes.
@@ -163,6 +167,7 @@ struct Facts {
     spent: Map<String, Value>,
     target: Option<Map<String, Value>>,
     moved: Value,
+    writers: OrderedMap<u64>,
     warnings: Vec<String>,
 }
 
@@ -304,6 +309,7 @@ impl RunDetails {
             previous: None,
             next: None,
             moved: object_or_null(&facts.moved),
+            writers: facts.writers,
             header,
             summary,
             warnings,

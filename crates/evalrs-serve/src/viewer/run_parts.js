@@ -32,6 +32,7 @@ export function facts(run) {
     ['Results', counted(run.results)], ['Samples', counted(run.samples)],
     run.trials > 1 && ['Trials', counted(run.trials)], run.models?.length > 0 && ['Models', foreign(run.models.length > MAX_MODELS ? `${run.models.slice(0, MAX_MODELS).join(', ')} and ${run.models.length - MAX_MODELS} more` : run.models.join(', '), { title: run.models.join(', ') })],
     actions?.total > 0 && ['Judgments', `${counted(actions.asked)} made, ${counted(actions.cached)} cached${actions.failed ? `, ${counted(actions.failed)} failed` : ''}${actions.pending ? `, ${counted(actions.pending)} pending` : ''}`],
+    run.writers && ['Shared cache', foreign(Object.entries(run.writers).map(([writer, outcomes]) => `${counted(outcomes)} of ${writer}`).join(', '))],
     (actions?.total > 0 || typeof run.cost === 'number') && ['Cost', money(run.cost) + belowList(run)], run.spent?.input_tokens > 0 && ['Tokens', tokens(run.spent)], typeof run.exit_code === 'number' && ['Exit code', String(run.exit_code)]]
   return element('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value))))
 }

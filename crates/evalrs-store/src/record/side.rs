@@ -20,6 +20,7 @@ use super::sample_lines::{id_in, written_id};
 use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
 use super::side_cases::{CaseResults, FileCases, KnownCases};
 use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::count;
 use evalrs_metrics::diff::{
     CaseName, DiffSide, MovedGrade, SideGrade, SideName, SideRubric, VerdictMove,
@@ -208,6 +209,7 @@ fn read_run(system: &dyn System, past: &PastRun, other: Option<&ReadSide>) -> Re
             at: facts.started.clone(),
             results: cases.read.len(),
             complete: !facts.interrupted && pending.all(|count| count == 0),
+            writers: facts.writers.clone(),
             ..name_of(past)
         },
         settings: Some(past.header.settings.clone()),
@@ -326,6 +328,7 @@ struct RunSummary {
     started: Option<String>,
     interrupted: bool,
     actions: Map<String, Value>,
+    writers: OrderedMap<u64>,
 }
 
 #[derive(Default, Deserialize)]
