@@ -2,7 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests do to the bucket what others may do to it")]
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
@@ -388,6 +392,57 @@ fn a_server_that_fails_in_the_middle_is_a_warning() {
 }
 
 /// What somebody who may write to the bucket does, and what a reader is told.
+/// A server that gives out the heads of a bucket, and takes requests for objects without a word. Says how many.
+fn silent_server(bucket: PathBuf) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let silences = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&silences);
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            let path = line.split(' ').nth(1).unwrap_or_default();
+            if path.contains("/segments/") {
+                counted.fetch_add(1, Ordering::SeqCst);
+                held.push(stream);
+                continue;
+            }
+            let found = std::fs::read(bucket.join(path.trim_start_matches('/')));
+            let status = if found.is_ok() { "200 OK" } else { "404 Not Found" };
+            let body = found.unwrap_or_default();
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+            )
+            .unwrap();
+            stream.write_all(&body).unwrap();
+        }
+    });
+    (url, silences)
+}
+
+#[test]
+fn a_silent_server_is_waited_for_once() {
+    let machines = Machines::new();
+    machines.written_in_twelve(&strict());
+    assert!(machines.segments("ci").len() > 2);
+    let (url, silences) = silent_server(machines.bucket.path().to_owned());
+    let clone = machines.clone_with("timeout = 1");
+    let bucket = format!("file://{}", machines.bucket.path().display());
+    clone.write("evalrs.toml", clone.read("evalrs.toml").replace(&bucket, &url));
+    let judge = strict();
+    let ran = clone.run_with(&judge, &["run", "suite.yaml"]);
+    assert_eq!((ran.code(), judge.count()), (1, 20), "{}", ran.shown());
+    assert_eq!(silences.load(Ordering::SeqCst), 1, "{}", ran.stderr());
+    let said = ran.stderr();
+    assert!(said.contains("the server did not answer in time"), "{said}");
+    assert!(said.contains("further objects of `ci` with"), "{said}");
+}
+
 struct Attack {
     name: &'static str,
     act: fn(&Machines, &MadeKey),

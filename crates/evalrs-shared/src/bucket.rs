@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -23,8 +24,10 @@ use url::Url;
 const TOKEN: &str = "EVALRS_CACHE_TOKEN";
 /// The most objects that are listed.
 const MOST_LISTED: usize = 100_000;
-/// How long a request to a server may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a request to a server may take that goes on all the time.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// How long a server may be silent, where nobody says otherwise.
+pub const USUAL_SILENCE: Duration = Duration::from_secs(30);
 /// How long it may take to connect.
 const CONNECTING: Duration = Duration::from_secs(5);
 /// How often and how long to wait for another process that writes an object.
@@ -55,6 +58,8 @@ pub struct ListedObject {
 pub struct Bucket {
     url: String,
     place: BucketPlace,
+    /// Whether a server did not answer once. It is not called again: each call would wait as long.
+    is_away: AtomicBool,
 }
 
 enum BucketPlace {
@@ -70,7 +75,13 @@ impl fmt::Debug for Bucket {
 
 impl Bucket {
     /// The bucket at `url`, with the credentials of this environment.
-    pub fn open(url: &str, environment: &BTreeMap<String, String>) -> Result<Self, String> {
+    ///
+    /// A server may be silent for as long as `silence`.
+    pub fn open(
+        url: &str,
+        environment: &BTreeMap<String, String>,
+        silence: Duration,
+    ) -> Result<Self, String> {
         // What TLS is made with is chosen once in a process.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
@@ -80,7 +91,7 @@ impl Bucket {
                 let builder = AmazonS3Builder::new().with_url(url);
                 // What the environment says, such as that HTTP is allowed, goes over these.
                 let mut builder =
-                    builder.with_retry(retries()).with_client_options(client_options());
+                    builder.with_retry(retries()).with_client_options(client_options(silence));
                 for (name, value) in known_settings(environment, "AWS_") {
                     builder = builder.with_config(name, value);
                 }
@@ -90,7 +101,7 @@ impl Bucket {
                 let builder = GoogleCloudStorageBuilder::new().with_url(url);
                 // What the environment says, such as that HTTP is allowed, goes over these.
                 let mut builder =
-                    builder.with_retry(retries()).with_client_options(client_options());
+                    builder.with_retry(retries()).with_client_options(client_options(silence));
                 for (name, value) in known_settings(environment, "GOOGLE_") {
                     builder = builder.with_config(name, value);
                 }
@@ -100,20 +111,20 @@ impl Bucket {
                 let builder = MicrosoftAzureBuilder::new().with_url(url);
                 // What the environment says, such as that HTTP is allowed, goes over these.
                 let mut builder =
-                    builder.with_retry(retries()).with_client_options(client_options());
+                    builder.with_retry(retries()).with_client_options(client_options(silence));
                 for (name, value) in known_settings(environment, "AZURE_") {
                     builder = builder.with_config(name, value);
                 }
                 objects(builder.build(), parsed.path())?
             }
-            "http" | "https" => server(&parsed, environment)?,
+            "http" | "https" => server(&parsed, environment, silence)?,
             other => {
                 return Err(format!(
                     "a cache at `{other}://` is not known; known: file, https, s3, gs, az"
                 ));
             }
         };
-        Ok(Self { url: url.to_owned(), place })
+        Ok(Self { url: url.to_owned(), place, is_away: AtomicBool::new(false) })
     }
 
     /// Its URL.
@@ -123,24 +134,24 @@ impl Bucket {
 
     /// The bytes of an object, if there is one. One that is larger than `most` is an error.
     pub async fn get(&self, path: &str, most: usize) -> Result<Option<Vec<u8>>, String> {
+        self.check_there(path)?;
         match &self.place {
             BucketPlace::Objects { store, prefix } => {
                 let found = match store.get(&below(prefix, path)).await {
                     Ok(found) => found,
                     Err(Error::NotFound { .. }) => return Ok(None),
-                    Err(error) => return Err(self.said(path, &error)),
+                    Err(error) => return Err(self.failed(path, &error)),
                 };
                 let mut parts = found.into_stream();
                 let mut read = ReadBytes::new(path, most);
                 while let Some(part) = parts.next().await {
-                    read.add(&part.map_err(|error| self.said(path, &error))?)?;
+                    read.add(&part.map_err(|error| self.failed(path, &error))?)?;
                 }
                 Ok(Some(read.bytes))
             }
             BucketPlace::Server { .. } => {
                 let response = self.request(Method::GET, path)?.send().await;
-                let mut response =
-                    response.map_err(|error| self.said(path, &error.without_url()))?;
+                let mut response = response.map_err(|error| self.unsent(path, error))?;
                 match response.status() {
                     StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(None),
                     status if !status.is_success() => return Err(self.said(path, &status)),
@@ -149,7 +160,7 @@ impl Bucket {
                 let mut read = ReadBytes::new(path, most);
                 loop {
                     let part = response.chunk().await;
-                    let part = part.map_err(|error| self.said(path, &error.without_url()))?;
+                    let part = part.map_err(|error| self.unsent(path, error))?;
                     let Some(part) = part else { return Ok(Some(read.bytes)) };
                     read.add(&part)?;
                 }
@@ -159,6 +170,7 @@ impl Bucket {
 
     /// Creates an object, where nothing is. A store that knows no such condition replaces what is there.
     pub async fn create(&self, path: &str, bytes: Vec<u8>) -> Result<Creation, String> {
+        self.check_there(path)?;
         match &self.place {
             BucketPlace::Objects { store, prefix } => {
                 let payload = PutPayload::from(bytes);
@@ -167,7 +179,7 @@ impl Bucket {
                     Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
                         Ok(Creation::Exists)
                     }
-                    Err(error) => Err(self.said(path, &error)),
+                    Err(error) => Err(self.failed(path, &error)),
                 }
             }
             BucketPlace::Server { .. } => self.put(path, bytes).await,
@@ -180,7 +192,7 @@ impl Bucket {
         loop {
             let request = self.request(Method::PUT, path)?.header("if-none-match", "*");
             let response = request.body(bytes.clone()).send().await;
-            let response = response.map_err(|error| self.said(path, &error.without_url()))?;
+            let response = response.map_err(|error| self.unsent(path, error))?;
             match response.status() {
                 StatusCode::PRECONDITION_FAILED => return Ok(Creation::Exists),
                 status if status.is_success() => return Ok(Creation::Created),
@@ -209,7 +221,7 @@ impl Bucket {
         // The folder of the bucket itself comes first.
         for folder in std::iter::once(String::new()).chain(folders) {
             let request = self.request(method.clone(), &folder)?;
-            request.send().await.map_err(|error| self.said(path, &error.without_url()))?;
+            request.send().await.map_err(|error| self.unsent(path, error))?;
         }
         Ok(())
     }
@@ -219,7 +231,7 @@ impl Bucket {
         let BucketPlace::Objects { store, prefix } = &self.place else { return Ok(None) };
         let below = below(prefix, folder);
         let listed = store.list_with_delimiter(Some(&below)).await;
-        let listed = listed.map_err(|error| self.said(folder, &error))?;
+        let listed = listed.map_err(|error| self.failed(folder, &error))?;
         let objects = listed.objects.iter().map(|object| &object.location);
         let names = listed.common_prefixes.iter().chain(objects);
         let names = names.filter_map(|path| path.filename().map(str::to_owned));
@@ -232,7 +244,7 @@ impl Bucket {
     pub async fn objects(&self, folder: &str) -> Result<Option<Vec<ListedObject>>, String> {
         let BucketPlace::Objects { store, prefix } = &self.place else { return Ok(None) };
         let listed = store.list_with_delimiter(Some(&below(prefix, folder))).await;
-        let listed = listed.map_err(|error| self.said(folder, &error))?;
+        let listed = listed.map_err(|error| self.failed(folder, &error))?;
         let named = listed.objects.into_iter().filter_map(|object| {
             Some(ListedObject {
                 name: object.location.filename()?.to_owned(),
@@ -250,7 +262,7 @@ impl Bucket {
         };
         match store.delete(&below(prefix, path)).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.said(path, &error)),
+            Err(error) => Err(self.failed(path, &error)),
         }
     }
 
@@ -263,6 +275,31 @@ impl Bucket {
             Some(token) => request.bearer_auth(token),
             None => request,
         })
+    }
+
+    /// Whether a server did not answer.
+    pub fn is_away(&self) -> bool {
+        self.is_away.load(Ordering::Relaxed)
+    }
+
+    fn check_there(&self, path: &str) -> Result<(), String> {
+        let error = "the server did not answer an earlier request";
+        if self.is_away() { Err(self.said(path, &error)) } else { Ok(()) }
+    }
+
+    /// What a store could not do. What it gives no reason for is that nobody answered, also after some retries.
+    fn failed(&self, path: &str, error: &Error) -> String {
+        self.is_away.fetch_or(matches!(error, Error::Generic { .. }), Ordering::Relaxed);
+        self.said(path, error)
+    }
+
+    /// Why a request has no response.
+    fn unsent(&self, path: &str, error: reqwest::Error) -> String {
+        self.is_away.fetch_or(error.is_timeout() || error.is_connect(), Ordering::Relaxed);
+        if error.is_timeout() {
+            return self.said(path, &"the server did not answer in time");
+        }
+        self.said(path, &error.without_url())
     }
 
     fn said(&self, path: &str, error: &dyn fmt::Display) -> String {
@@ -284,8 +321,9 @@ fn retries() -> RetryConfig {
     RetryConfig { max_retries: 2, retry_timeout: RETRYING, ..RetryConfig::default() }
 }
 
-fn client_options() -> ClientOptions {
-    ClientOptions::new().with_timeout(PATIENCE).with_connect_timeout(CONNECTING)
+fn client_options(silence: Duration) -> ClientOptions {
+    let options = ClientOptions::new().with_timeout(PATIENCE).with_read_timeout(silence);
+    options.with_connect_timeout(CONNECTING)
 }
 
 fn objects<S: ObjectStore>(built: Result<S, Error>, path: &str) -> Result<BucketPlace, String> {
@@ -300,12 +338,16 @@ fn folder(url: &Url) -> Result<BucketPlace, String> {
     Ok(BucketPlace::Objects { store: Arc::new(store), prefix })
 }
 
-fn server(url: &Url, environment: &BTreeMap<String, String>) -> Result<BucketPlace, String> {
+fn server(
+    url: &Url,
+    environment: &BTreeMap<String, String>,
+    silence: Duration,
+) -> Result<BucketPlace, String> {
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
         return Err(format!("the URL of a cache has no password and no parameters: use {TOKEN}"));
     }
-    let client = Client::builder().timeout(PATIENCE).connect_timeout(CONNECTING);
-    let client = client.build().map_err(|error| error.to_string())?;
+    let client = Client::builder().timeout(PATIENCE).read_timeout(silence);
+    let client = client.connect_timeout(CONNECTING).build().map_err(|error| error.to_string())?;
     let token = environment.get(TOKEN).filter(|token| !token.is_empty()).cloned();
     Ok(BucketPlace::Server { client, base: url.as_str().trim_end_matches('/').to_owned(), token })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use evalrs_base::text::count;
 use evalrs_system::System;
 
 use crate::bucket::Bucket;
@@ -90,7 +91,12 @@ pub(crate) async fn newest(
     let last = places.first().copied().unwrap_or(0);
     let newer = places.into_iter().filter(|seq| *seq >= last_seen);
     for seq in newer.take(MOST_DOUBTED) {
-        let Some(bytes) = read_head(bucket, writer, seq, problems).await? else { continue };
+        let Some(bytes) = read_head(bucket, writer, seq, problems).await? else {
+            if bucket.is_away() {
+                break;
+            }
+            continue;
+        };
         match trust.read(writer, seq, &bytes) {
             Ok(head) => {
                 if let Some(seen) = seen.as_ref().filter(|seen| is_other_past(seen, &head)) {
@@ -187,9 +193,14 @@ async fn read_objects(
 ) -> Result<(), String> {
     let SharedAccess { bucket, local, system } = access;
     let writer = &head.head.writer;
+    let mut unread = Vec::new();
     for segment in &head.head.segments {
         if local.has(&segment.sha256, system) {
             log.outcomes += segment.outcomes;
+            continue;
+        }
+        if bucket.is_away() {
+            unread.push(segment.outcomes);
             continue;
         }
         let path = segment_path(writer, &segment.sha256);
@@ -210,6 +221,11 @@ async fn read_objects(
                 segment.outcomes
             )),
         }
+    }
+    if !unread.is_empty() {
+        let objects = count(unread.len(), "further object");
+        let outcomes: u64 = unread.iter().sum();
+        problems.push(format!("{objects} of `{writer}` with {outcomes} outcomes were not read"));
     }
     Ok(())
 }

@@ -295,7 +295,7 @@ mod tests {
     use evalrs_system::{FileBytes, System};
 
     use super::{Writer, push};
-    use crate::bucket::Bucket;
+    use crate::bucket::{Bucket, USUAL_SILENCE};
     use crate::keys::WriterKey;
     use crate::local::LocalCopy;
     use crate::reading::{PulledLog, SharedAccess, pull};
@@ -320,7 +320,7 @@ mod tests {
             for (name, key) in names.iter().zip(&keys) {
                 trust.keys.entry((*name).to_owned()).or_default().push(key.public());
             }
-            let bucket = Bucket::open(&url, &BTreeMap::new()).unwrap();
+            let bucket = Bucket::open(&url, &BTreeMap::new(), USUAL_SILENCE).unwrap();
             Self { names, keys, bucket, trust }
         }
 

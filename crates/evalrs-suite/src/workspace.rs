@@ -65,6 +65,8 @@ pub struct SharedCacheSettings {
     pub writer: Option<String>,
     /// The file with the key that it signs with, joined to the folder of `evalrs.toml`.
     pub key_file: Option<String>,
+    /// How many seconds its server may be silent.
+    pub timeout: Option<u32>,
 }
 
 /// When output has colour.
@@ -101,6 +103,7 @@ static REMOTE: Section = section!["`[cache.remote]`",
     "revoked": FieldShape::Texts => "keys that are not believed any more: `ed25519:…`, or `ed25519:… after 12` for what they signed later";
     "writer": FieldShape::Text => "the name that `cache push` writes as; `EVALRS_CACHE_WRITER` comes first";
     "key_file": FieldShape::Text => "the file with the secret key of the writer, from the folder of `evalrs.toml`; `EVALRS_CACHE_KEY` comes first";
+    "timeout": FieldShape::Whole(1, 3600, "a whole number of seconds, 1 to 3600"), or "30" => "how many seconds the server may be silent before evalrs goes on without it";
 ];
 
 static RUN: Section = section!["`[run]`",
@@ -197,6 +200,7 @@ fn shared_cache(field: Field<'_>) -> Option<SharedCacheSettings> {
         by_prefix: fields.text("identity").is_some_and(|identity| identity == "prefix"),
         writer: fields.text("writer"),
         key_file: fields.path("key_file"),
+        timeout: fields.whole("timeout"),
     };
     fields.finish();
     (!settings.url.is_empty()).then_some(settings)

@@ -1,13 +1,14 @@
 //! The cache that a workspace shares: whom it believes, and what is read and written there.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
 use crate::error::Error;
 use evalrs_base::file_path::join;
 use evalrs_base::text::{count, enumerated, sanitize};
-use evalrs_shared::bucket::Bucket;
+use evalrs_shared::bucket::{Bucket, USUAL_SILENCE};
 use evalrs_shared::keys::{PublicKey, WriterKey};
 use evalrs_shared::local::LocalCopy;
 use evalrs_shared::pruning::{PruneLimits, PruneReport, prune};
@@ -125,7 +126,9 @@ impl<'a> SharedCache<'a> {
     }
 
     fn bucket(&self) -> Result<Bucket, String> {
-        Bucket::open(&self.settings.url, self.place.environment)
+        let silence = self.settings.timeout;
+        let silence = silence.map_or(USUAL_SILENCE, |seconds| Duration::from_secs(seconds.into()));
+        Bucket::open(&self.settings.url, self.place.environment, silence)
     }
 
     /// As whom this workspace writes.
