@@ -44,6 +44,7 @@ use evalrs_use_cases::reports::recorded_origin;
 use evalrs_use_cases::run_history::name_of;
 use evalrs_use_cases::run_record::write_or_share_report;
 use evalrs_use_cases::settling::closed;
+use evalrs_use_cases::shared_pull::pull_before;
 use evalrs_use_cases::usage::note_used;
 #[cfg(feature = "serve")]
 use evalrs_watch::board::Display;
@@ -62,6 +63,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let surroundings = SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), system)?;
     let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     check_narrowed(args, &surroundings, overrides.clone(), console.system)?;
+    pull_before(&args.suite, &surroundings, overrides.clone(), console)?;
     let mut session = new_session(&args.suite, &surroundings, overrides);
     let store = surroundings.store(console)?;
     let files = FileWatch::new(args.poll.map(Duration::from_millis))

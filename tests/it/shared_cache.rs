@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
+use crate::events::Telling;
 use crate::judge::{Answer, Judge};
 use crate::server::{Server, Start, program};
 use crate::space::{Ran, Space, lines};
@@ -392,6 +393,22 @@ fn a_server_that_fails_in_the_middle_is_a_warning() {
 }
 
 /// What somebody who may write to the bucket does, and what a reader is told.
+#[test]
+fn a_session_of_watch_reads_what_it_lacks_once() {
+    let machines = Machines::new();
+    machines.written("ci", &machines.ci, &kind());
+    let clone = machines.clone_with("");
+    let judge = strict();
+    let mut command = clone.command(&["watch", "suite.yaml", "--json"]);
+    command.env("OPENAI_BASE_URL", judge.url());
+    let mut telling = Telling::new(command);
+    let told = telling.wait_event("evaluated");
+    assert_eq!((&told["actions"]["cached"], judge.count()), (&20.into(), 0), "{told}");
+    telling.interrupt();
+    let (_, ran) = telling.finish();
+    assert!(ran.stderr().contains("20 new"), "{}", ran.shown());
+}
+
 /// A server that gives out the heads of a bucket, and takes requests for objects without a word. Says how many.
 fn silent_server(bucket: PathBuf) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

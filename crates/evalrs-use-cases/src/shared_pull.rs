@@ -4,10 +4,13 @@ use super::context::SuiteContext;
 use super::shared_cache::pulled_lines;
 use crate::console::Console;
 use crate::error::Error;
+use crate::open::new_session;
+use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::text::sanitize;
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::resolve::settings::{AskPolicy, Settings};
 use evalrs_engine::session::Session;
+use evalrs_graph::inputs::Overrides;
 
 /// Brings what believed writers have written here, if the session lacks an outcome. A cache that cannot be read is a warning: the
 /// run goes on as without it.
@@ -25,6 +28,24 @@ pub(super) fn pull_missing(
         return Ok(());
     }
     pull_now(surroundings, need, console)
+}
+
+/// The same for a session that is opened later, as `watch` does with a suite that may have errors. Those are its own business.
+pub fn pull_before(
+    suite: &str,
+    surroundings: &SuiteContext,
+    over: Overrides,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    if surroundings.shared_cache()?.is_none() {
+        return Ok(());
+    }
+    let mut session = new_session(suite, surroundings, over);
+    if session.load(console.system).iter().any(Diagnostic::is_error) {
+        return Ok(());
+    }
+    let need = CacheNeed { is_required: false };
+    pull_missing(&mut session, surroundings, &Settings::default(), need, console)
 }
 
 /// What a cache that cannot be read means.
