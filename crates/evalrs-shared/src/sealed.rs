@@ -6,6 +6,10 @@ use crate::head::{MOST_UNPACKED, SegmentName, sha256};
 
 /// The bytes of lines that one object stands for: packed, a few megabytes.
 const UNPACKED: usize = 48 << 20;
+/// An object with fewer bytes, and fewer of lines, is small: many of them become one. Rationales that repeat themselves make few
+/// bytes of many lines, and a full object of those is not written again.
+const SMALL: u64 = 4 << 20;
+const SMALL_UNPACKED: u64 = UNPACKED as u64 / 2;
 /// How hard they are packed.
 const LEVEL: i32 = 3;
 
@@ -40,6 +44,11 @@ impl Sealer {
         let Self { lines, outcomes } = std::mem::take(self);
         if lines.is_empty() { Ok(None) } else { packed(lines, outcomes).map(Some) }
     }
+}
+
+/// Whether an object is one of those that become one.
+pub fn is_small(name: &SegmentName) -> bool {
+    name.bytes < SMALL && name.unpacked < SMALL_UNPACKED
 }
 
 fn packed(lines: Vec<u8>, outcomes: u64) -> Result<SealedSegment, String> {
@@ -77,7 +86,7 @@ pub fn unsealed(name: &SegmentName, bytes: &[u8]) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SealedSegment, Sealer, unsealed};
+    use super::{SealedSegment, Sealer, is_small, unsealed};
     use crate::head::{SegmentName, sha256};
     use evalrs_model::key::ActionKey;
     use evalrs_store::Entry;
@@ -108,6 +117,19 @@ mod tests {
         assert!(seal(&[]).is_empty());
         // The same outcomes give the same object.
         assert_eq!(seal(&entries(9))[0].name, one.name);
+    }
+
+    #[test]
+    fn a_full_object_is_not_small_however_well_it_is_packed() {
+        let entries = (0..=u8::MAX).map(|number| Entry {
+            key: ActionKey([number; 32]),
+            generation: 0,
+            body: format!("{{\"a\":\"{}\"}}", "word ".repeat(50_000)),
+        });
+        let sealed = seal(&entries.collect::<Vec<_>>());
+        let [full, last] = sealed.as_slice() else { panic!("two objects") };
+        assert!(full.name.bytes < 1 << 20 && !is_small(&full.name), "{:?}", full.name);
+        assert!(is_small(&last.name), "{:?}", last.name);
     }
 
     #[test]

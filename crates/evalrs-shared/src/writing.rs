@@ -10,11 +10,9 @@ use crate::bucket::Creation;
 use crate::head::{LogHead, MOST_BYTES, ReadHead, SegmentName, sha256};
 use crate::keys::WriterKey;
 use crate::reading::{SharedAccess, head_path, newest, segment_path};
-use crate::sealed::{SealedSegment, Sealer};
+use crate::sealed::{SealedSegment, Sealer, is_small};
 use crate::trust::ReaderTrust;
 
-/// An object with fewer bytes is small: many of them become one.
-const SMALL: u64 = 4 << 20;
 /// How many small objects a log has.
 const MOST_SMALL: usize = 8;
 /// How often a head is written again after another process has written one.
@@ -139,7 +137,7 @@ async fn known(access: SharedAccess<'_>, head: &ReadHead) -> Result<KnownEntries
             let held = known.generations.entry(entry.key).or_insert(entry.generation);
             *held = (*held).max(entry.generation);
         }
-        if segment.bytes < SMALL {
+        if is_small(segment) {
             known.small.insert(segment.sha256.clone(), entries);
         }
     }
