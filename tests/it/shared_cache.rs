@@ -320,6 +320,26 @@ fn what_others_judged_is_repeated_and_not_kept() {
 }
 
 #[test]
+fn a_verdict_that_moved_under_its_key_is_named() {
+    let machines = Machines::new();
+    machines.written("ci", &machines.ci, &strict());
+    let clone = machines.clone_with("");
+    assert_eq!(clone.run_with(&kind(), &["run", "suite.yaml"]).code(), 1);
+    assert!(
+        clone.run_with(&kind(), &["run", "suite.yaml", "--refresh", "--sample", "s3"]).code() < 2
+    );
+    assert_eq!(clone.run(&["run", "suite.yaml", "--frozen"]).code(), 1);
+    let shown = clone.run(&["diff", "latest~2", "latest"]).stdout();
+    assert_eq!(shown.matches("repeated").count(), 1, "{shown}");
+    assert!(shown.contains("fixed  s3"), "{shown}");
+    // An edit gives another key.
+    clone.write("suite.yaml", SUITE.replace("Is it kind?", "Is it polite?"));
+    assert_eq!(clone.run_with(&kind(), &["run", "suite.yaml"]).code(), 0);
+    let shown = clone.run(&["diff"]).stdout();
+    assert!(shown.contains("19 verdicts moved") && !shown.contains("repeated"), "{shown}");
+}
+
+#[test]
 fn one_run_believes_others() {
     let machines = Machines::new();
     let judge = strict();

@@ -31,6 +31,12 @@ impl VerdictMove {
         self.now.score - self.before.score
     }
 
+    /// Whether the same call had another reply: nobody edited what it is made of. Who refreshed it did that, or the outcome is
+    /// another one's now.
+    pub fn is_repeated(&self) -> bool {
+        self.before.key.is_some() && self.before.key == self.now.key && self.distance() != 0.0
+    }
+
     /// How it moved against what people say; none where that is not known, or as it was.
     pub fn against_people(&self) -> Option<AgreementMove> {
         self.label?.movement()

@@ -20,6 +20,7 @@ pub(super) fn add(diff: &Diff, most: usize, trials: bool, page: &mut Page) {
         Column::names("grader"),
         Column::numbers("old → new"),
         Column::words("label"),
+        Column::words("call"),
     ]);
     // A grader that knows nothing but passes and fails has no scores to show.
     let is_plain = |moved: &VerdictMove| {
@@ -43,6 +44,7 @@ pub(super) fn add(diff: &Diff, most: usize, trials: bool, page: &mut Page) {
                 Some(false) => "no longer agrees".into(),
                 None => Text::default(),
             },
+            if moved.is_repeated() { "repeated".into() } else { Text::default() },
         ]);
         let rationale = rationale(moved);
         if !(rationale.is_empty() || is_plain(moved) && only_compares(moved)) {
