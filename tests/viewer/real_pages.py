@@ -51,6 +51,15 @@ graders:
   unit: {kind: tool, function: recorded_score, config: {path: u}, pass_threshold: 0.5}
 """
 
+#: Answers of two models, each tried twice.
+SHOP = """\
+name: shop
+dataset: shop.jsonl
+graders:
+  period: {kind: tool, function: contains}
+"""
+REPLIES = ["You can return shoes within 30 days of delivery.", "You may return shoes within thirty days."]
+
 #: A suite with labels: a scripted judge whose rubric is edited so that more passes and it agrees less with people.
 JUDGED = """\
 name: judged
@@ -87,7 +96,7 @@ class Workspace:
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml"]
         (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
         rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
         (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -100,9 +109,11 @@ class Workspace:
         del rows[23]["ground_truth"]
         labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
         # A suite that nothing runs: its page says what is wrong with it.
-        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE)]:
+        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP)]:
             (folder / name).write_text(text, encoding="utf-8")
-        for name, lines in [("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
+        answers = [{"id": f"case {at}", "model": model, "trial": trial, "input": f"May I return shoes after {at} days?", "output": REPLIES[(at + trial + (model == "large")) % 2], "ground_truth": "30 days"}
+            for at in range(3) for model in ("small", "large") for trial in (0, 1)]
+        for name, lines in [("shop.jsonl", answers), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
             (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         if EPISODES.exists():
             self.suites.append("tau-bench.yaml")
@@ -114,6 +125,7 @@ class Workspace:
         """Every suite once, and those whose graders need no judge again after an edit, which moves verdicts."""
         for suite in self.suites:
             self.run(suite)
+        self.edit("shop.jsonl", "You may return", "Sorry, you may not return", suite="shop.yaml")
         self.edit("judged.md", "Be strict.", "Be lenient.", suite="judged.yaml")
         self.edit("tool-calls/suite.yaml", "max: 3", "max: 2")
         if "tau-bench.yaml" in self.suites:
@@ -198,7 +210,7 @@ class EveryPage(pages.EveryPage):
         found = pages.pages_of_server() | {"runs": "/", "judged": case_address(latest("rubric"), api(f"runs/{latest('rubric')}/samples?limit=1")["samples"][0])}
         failed = f"?state=failed&grader={grader}"
         return found | {"suite": f"/suites/{suite}", "run": f"/runs/{run}", "filtered": f"/runs/{run}{failed}&sort=score", "matrix": f"/runs/{run}?view=matrix",
-            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
+            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "answers": f"/runs/{latest('shop')}/samples/case%200/answers", "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
 
 
 class Reader(pages.PageTest):
@@ -566,6 +578,78 @@ class Agreement(pages.PageTest):
         for name, metric in declared.items():
             expect(region.get_by_role("row", name=re.compile(f"^{name}"))).to_contain_text(f"{metric['change']:+.3f}".replace("-", "−"))
         self.assertEqual(set(declared), {"by_group", "share"})
+
+
+class Answers(pages.PageTest):
+    """The answers to one sample beside one another."""
+
+    def heads(self):
+        return self.page.locator(".answer-head h2").all_inner_texts()
+
+    def test_of_other_models_and_trials_are_one_key_away(self):
+        run = latest("shop")
+        page = self.open(f"/runs/{run}/samples/case%200?model=large&trial=1")
+        page.keyboard.press("o")
+        expect(page.locator(".answer-head")).to_have_count(4)
+        self.assertEqual(self.heads(), ["A this run · large · trial 1", "B this run · small · trial 0", "C this run · small · trial 1", "D this run · large · trial 0"])
+        answers = page.get_by_role("region").or_(page.locator("section")).filter(has=page.get_by_role("heading", name="Answer", exact=True)).locator(".answer")
+        self.assertEqual(answers.nth(1).inner_text().split("\n")[-1], "the same as A")
+        expect(answers.nth(2).locator("del").first).to_be_visible()
+        # Whole texts, and back to the case.
+        page.keyboard.press("c")
+        expect(page.locator("del")).to_have_count(0)
+        expect(answers.nth(1)).to_contain_text(REPLIES[0])
+        page.keyboard.press("c")
+        page.keyboard.press("j")
+        expect(page.locator("h1")).to_have_text("Answers to case 1")
+        self.assertEqual(self.heads()[0], "A this run · large · trial 1")
+        page.keyboard.press("k")
+        expect(page.locator("h1")).to_have_text("Answers to case 0")
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(re.compile(r"/samples/case%200\?model=large&trial=1$"))
+
+    def test_are_added_and_taken_away(self):
+        run = latest("shop")
+        page = self.open(f"/runs/{run}/samples/case%200/answers?of={run},0,small")
+        chosen = page.locator(".pick-row")
+        expect(chosen).to_have_count(2)
+        # The one that is left cannot be taken away.
+        expect(chosen.first.get_by_role("button", name=re.compile("small · trial 0"))).to_be_disabled()
+        chosen.nth(1).get_by_role("button", name=re.compile("large · trial 0")).click()
+        expect(page.locator(".answer-head")).to_have_count(2)
+        expect(page.locator("ins").first).to_be_visible()
+        page.locator(".pick-fold summary").click()
+        page.locator(".pick-row").first.get_by_role("button", name=re.compile("small · trial 0")).click()
+        expect(page.locator(".answer-head")).to_have_count(1)
+
+    def test_of_two_runs_stand_where_verdicts_moved(self):
+        run = latest("judged")
+        page = self.open(f"/diff?old={api(f'runs/{run}')['previous']}&new={run}")
+        page.locator(".moved .beside-link").first.click()
+        expect(page.locator(".answer-head")).to_have_count(2)
+        self.assertEqual(self.heads()[1], "B this run")
+        expect(page.locator(".answer.small-text del").first).to_be_visible()
+
+    def test_a_baseline_stays_until_another_is_chosen(self):
+        run = latest("shop")
+        older = api(f"runs/{run}")["previous"]
+        page = self.open(f"/runs/{older}")
+        page.get_by_role("button", name="Baseline").click()
+        expect(page.get_by_role("button", name="Baseline", pressed=True)).to_be_visible()
+        page.goto(f"{State.url}/runs/{run}")
+        page.get_by_role("link", name="Compare with the baseline").click()
+        expect(page).to_have_url(f"{State.url}/diff?old={older}&new={run}")
+        page.goto(f"{State.url}/runs/{older}")
+        page.get_by_role("button", name="Baseline", pressed=True).click()
+        page.goto(f"{State.url}/runs/{run}")
+        expect(page.get_by_role("link", name="Compare with the run before")).to_be_visible()
+        expect(page.get_by_role("link", name="Compare with the baseline")).to_have_count(0)
+
+    def test_of_a_run_that_is_gone_are_named(self):
+        run = latest("shop")
+        page = self.open(f"/runs/{run}/samples/case%200/answers?of={run},0,small;20200101T000000-000000,0,small")
+        expect(page.locator(".answer-head").nth(1)).to_contain_text("could not be fetched")
+        expect(page.locator(".answer").first).to_contain_text("30 days")
 
 
 class MadeUp(unittest.TestCase):

@@ -35,6 +35,7 @@ mod registry;
 mod suites;
 mod runs;
 mod history;
+mod sample_results;
 mod samples;
 mod live_grades;
 mod evaluate;
@@ -288,6 +289,7 @@ fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
         .routes(routes!(evaluate::events))
         .routes(routes!(samples::list_samples))
         .routes(routes!(samples::get_sample))
+        .routes(routes!(sample_results::list_sample_results))
         .routes(routes!(downloads::report))
         .routes(routes!(runs::diff))
         .routes(routes!(history::get_history))

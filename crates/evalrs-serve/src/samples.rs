@@ -159,8 +159,8 @@ pub(super) async fn get_sample(
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct SamplePlace {
-    id: String,
-    sample: String,
+    pub id: String,
+    pub sample: String,
 }
 
 fn place_of(rows: &RunRows, row: &IndexedRow) -> CasePlaceView {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::labels::{LabelView, LabelledAnswer, LabelledGrader, PeopleView, RunLabels};
-use super::lines::parsed;
+use super::lines::{each_result, parsed};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::dataset::label_file::digest_number;
 use evalrs_eval::votes::answer_digest;
@@ -17,6 +17,7 @@ use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::record_format::reads_line;
 use evalrs_model::spec::rubric_of;
 use evalrs_store::record::read::PastRun;
+use evalrs_store::record::sample_lines::{id_in, written_id};
 use evalrs_system::System;
 
 /// The characters of a submission that a row shows.
@@ -233,6 +234,30 @@ impl RunRows {
             }
         }
         rows.rows.shrink_to_fit();
+        rows
+    }
+
+    /// The rows of one sample, without reading the others.
+    pub(crate) fn of_one_sample(
+        system: &dyn System,
+        run: &PastRun,
+        graders: Vec<LabelledGrader>,
+        sample: &str,
+    ) -> Self {
+        let written = written_id(sample);
+        let mut rows = Self { graders, ..Self::default() };
+        each_result(system, run, &mut |at, bytes| {
+            if id_in(bytes).is_some_and(|id| id != written) {
+                return;
+            }
+            let line = serde_json::from_slice::<Line<'_>>(bytes).ok();
+            if let Some(line) = line.filter(|line| reads_line(line.format))
+                && line.sample_id.as_ref() == sample
+            {
+                let (row, model) = line.row(at, &rows.graders);
+                rows.add(row, model.as_deref());
+            }
+        });
         rows
     }
 

@@ -191,6 +191,11 @@ impl RunView {
         Self { under_way, ..Self::new(system, run, &summary, &facts(system, run)) }
     }
 
+    /// When it began.
+    pub(crate) fn started(&self) -> Option<&str> {
+        self.started.as_deref()
+    }
+
     fn new(system: &dyn System, run: &PastRun, summary: &Value, facts: &Facts) -> Self {
         let sum = |name: &str| {
             let numbers = facts.actions.0.iter().filter_map(|(_, tally)| tally.get(name)?.as_u64());

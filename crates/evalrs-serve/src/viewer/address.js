@@ -48,3 +48,18 @@ export function caseReference(run, place, list = {}) {
 export function placeQuery(place) {
   return { model: place.model ?? undefined, trial: place.trial ? String(place.trial) : undefined }
 }
+
+/** The reference to answers of a sample beside one another. `picks` are results `{run, model, trial}`. */
+export function answersReference(run, place, picks, list = {}) {
+  const of = picks?.map((pick) => [pick.run, pick.trial ?? 0, ...(pick.model ? [pick.model] : [])].map(encodeURIComponent).join(',')).join(';')
+  return reference(['runs', run, 'samples', place.sample_id, 'answers'], { ...list, among: list.model, model: undefined, ...placeQuery(place), of })
+}
+
+/** The results that an address names; null where it names none. */
+export function picksOf({ of }) {
+  if (!of) return null
+  return of.split(';').map((text) => {
+    const [run, trial, model] = text.split(',').map(decoded)
+    return { run, trial: Number(trial) || 0, model: model ?? null }
+  })
+}

@@ -2,7 +2,7 @@
 
 import { counted } from './text.js'
 import { button, choice, element, foreign, refill } from './dom.js'
-import { caseReference } from './address.js'
+import { answersReference, caseReference } from './address.js'
 import { hiddenSign, scoreCell } from './states.js'
 import { isLabelled } from './diff_agreement.js'
 import { rationaleDiff } from './word_changes.js'
@@ -58,7 +58,15 @@ export class MovedList {
       element('a', { href: caseReference(this.diff.now.run, place, { grader }) }, foreign(place.sample_id)),
       place.model && [' · ', foreign(place.model)], place.trial > 0 && ` · trial ${place.trial}`, ' ', foreign(grader, { class: 'foreign muted' }),
       remark && element('span', { class: 'muted' }, remark),
+      element('a', { class: 'beside-link', href: this.answers(place, grader) }, 'Side by side'),
       element('span', { class: 'moved-scores' }, scoreCell(state(before, label?.agreed)), ' → ', scoreCell(state(now, label?.agrees)))), rationaleDiff(before.rationale, now.rationale))
+  }
+
+  /** The answers of both sides: of two runs, or of two models of one. */
+  answers(place, grader) {
+    const { before, now } = this.diff
+    const pick = (side) => ({ run: side.run, model: place.model ?? side.model ?? null, trial: place.trial })
+    return answersReference(now.run, { ...place, model: place.model ?? now.model }, [pick(before), pick(now)], { grader })
   }
 
   move(by) {

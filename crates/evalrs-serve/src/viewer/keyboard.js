@@ -8,6 +8,8 @@ const KEYS = [
   ['Enter', 'opens the row'],
   ['Esc', 'back: from a case to its list, from a run to all runs'],
   ['/', 'search'],
+  ['o', 'in a case: its other models, trials and runs beside it'],
+  ['c', 'in answers: changes word by word, or whole texts'],
   ['y, n', 'label: pass, fail'],
   ['0 to 9', 'label with a score: the digit itself, 0 for 10 on a scale from 1 to 10, else tenths of the scale'],
   ['!', 'label with the top of a scale of tenths'],

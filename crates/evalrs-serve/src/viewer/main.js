@@ -1,6 +1,7 @@
 // Starts the page: where the data comes from, which page an address is, and what stays around it.
 
 import { announce } from './notices.js'
+import { answersPage } from './page_answers.js'
 import { ApiSource } from './source_api.js'
 import { button, element, foreign, refill } from './dom.js'
 import { caseName } from './case_list.js'
@@ -137,6 +138,7 @@ class Viewer {
     if (!path.length) return server ? runsPage(context) : runPage(context)
     if (path[0] === 'runs' && path.length === 2) return runPage(context)
     if (path[0] === 'runs' && path[2] === 'samples' && path.length === 4) return casePage(context)
+    if (path[0] === 'runs' && path[2] === 'samples' && path[4] === 'answers' && path.length === 5) return answersPage(context)
     if (server && path[0] === 'suites' && path.length === 2) return suitePage(context)
     if (server && path[0] === 'diff' && path.length === 1) return diffPage(context)
     throw Object.assign(new Error('No page at this address.'), { code: 'NOT_FOUND' })

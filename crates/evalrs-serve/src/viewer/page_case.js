@@ -1,7 +1,7 @@
 // A case: its conversation, its grades and why, and the human labels.
 
 import { announce, notify } from './notices.js'
-import { caseReference, placeQuery, reference } from './address.js'
+import { answersReference, caseReference, placeQuery, reference } from './address.js'
 import { code, element, folded, foreign, longText, refill } from './dom.js'
 import { conversation } from './conversation.js'
 import { counted, named, readable } from './text.js'
@@ -64,7 +64,13 @@ class CasePage {
       ...(item.tags ?? []).map((tag) => element('span', { class: 'tag' }, foreign(tag)))].filter(Boolean)
     return element('div', { class: 'case-head' }, element('div', null, element('h1', { class: 'case-title' }, foreign(named(item.sample_id))),
       element('p', { class: 'muted' }, facts.map((part, at) => [at > 0 && ' · ', part]))),
-    element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j')), this.line)
+    element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j'),
+      element('a', { class: 'button', href: this.answers() }, 'Other answers ', element('kbd', null, 'o'))), this.line)
+  }
+
+  /** Its other models and trials, and the same case of other runs. */
+  answers() {
+    return answersReference(this.run.id, this.place, null, this.list)
   }
 
   main() {
@@ -145,7 +151,7 @@ class CasePage {
 
   makeKeys() {
     const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('No other case in the list.')
-    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }) }
+    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }), o: () => this.go(this.answers()) }
     if (!this.canLabel || !this.current) return keys
     const set = (value) => () => this.fixed ? notify(`Not labelled: ${this.fixed}`) : this.labels.get(this.current).set(value)
     const grader = this.run.graders.find((one) => one.name === this.current)

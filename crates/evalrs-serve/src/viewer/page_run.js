@@ -57,7 +57,7 @@ class RunPage {
     refill(this.summary,
       element('h1', null, foreign(run.suite), ' ', runBadge(run), remarks(run)),
       run.gate?.rule && element('p', { class: 'muted' }, 'Gate: ', foreign(run.gate.rule)),
-      movedSince(run.moved), facts(run), runLinks(run, this.source),
+      movedSince(run.moved), facts(run), runLinks(run, this.source, () => this.showSummary()),
       run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
       element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run), declaredTable(run)),
         agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)))

@@ -1,8 +1,9 @@
 // The figures of a run: what it was, metrics, agreement with people, by tag and by model.
 
 import { bounds95, counted, decimal, duration, money, moment, percent, withError } from './text.js'
-import { element, folded, foreign, table } from './dom.js'
+import { button, element, folded, foreign, table } from './dom.js'
 import { histogram } from './charts.js'
+import { prefer, preference } from './preferences.js'
 import { reference } from './address.js'
 
 /** The most models that are named. */
@@ -131,12 +132,20 @@ export function movedSince(moved) {
     verdicts.map((one) => [foreign([one.sample_id, one.model, one.trial > 0 && `trial ${one.trial}`].filter(Boolean).join(' · ')), foreign(one.grader), one.movement, figures(score(one.before)), figures(score(one.now))])))]
 }
 
-/** Links to the files of a run, to what went before it and what came after. */
-export function runLinks(run, source) {
+/** Links to the files of a run, to what went before it and what came after. The baseline of a suite is a run that stays to be compared with. */
+export function runLinks(run, source, changed) {
+  const name = `baseline.${run.suite}`
+  const baseline = preference(name)
+  const keep = () => {
+    prefer(name, baseline === run.id ? null : run.id)
+    changed()
+  }
   const link = (path, text, query) => element('a', { href: reference(path, query) }, text)
   const files = source.abilities.server && !run.under_way && element('span', { class: 'downloads' }, 'Report: ', ['html', 'md', 'xml', 'csv', 'json'].map((format) => [
     element('a', { href: source.download(run.id, format), download: `${run.id}.${format}` }, format), ' ']))
   return element('p', { class: 'links' },
     source.abilities.server && run.previous && [link(['diff'], 'Compare with the run before', { old: run.previous, new: run.id }), link(['runs', run.previous], 'Older run')],
-    source.abilities.server && run.next && link(['runs', run.next], 'Newer run'), files)
+    source.abilities.server && baseline && baseline !== run.id && link(['diff'], 'Compare with the baseline', { old: baseline, new: run.id }),
+    source.abilities.server && run.next && link(['runs', run.next], 'Newer run'),
+    source.abilities.server && !run.under_way && button('Baseline', keep, { 'aria-pressed': String(baseline === run.id), title: 'Later runs of this suite link to a comparison with it' }), files)
 }

@@ -41,6 +41,7 @@ export class ApiSource {
   diff = (old, young) => this.get(['diff'], { old, new: young })
   samples = (run, query) => this.get(['runs', run, 'samples'], query)
   sample = (run, sample, query) => this.get(['runs', run, 'samples', sample], query)
+  results = (run, sample) => this.get(['runs', run, 'samples', sample, 'results'])
   start = (body) => this.ask(['runs'], {}, { method: 'POST', body })
   stop = (run) => this.ask(['runs', run], {}, { method: 'DELETE' })
   events = (run) => new EventSource(requestPath(['api', 'runs', run, 'events']))

@@ -46,6 +46,13 @@ export class EmbeddedSource {
     return { ...found, previous: place(list[position - 1]), next: position < 0 ? null : place(list[position + 1]) }
   }
 
+  /** All results of a sample: this file has those of one run. */
+  async results(run, sample) {
+    const results = this.rows.filter((row) => row.sample_id === sample)
+    if (!results.length) throw new Failure('NOT_FOUND', `no sample ${sample} in this run`)
+    return { runs: [{ run: this.data.run.id, started: this.data.run.started, results }] }
+  }
+
   pack(number) {
     if (!this.packs.has(number)) this.packs.set(number, unpacked(this.data.cases[number] ?? ''))
     return this.packs.get(number)

@@ -36,13 +36,19 @@ export function runBadge(run, options) {
   return run.under_way && !(run.session && run.gate?.status) ? badge('pending', 'running') : gateBadge(run.gate, options)
 }
 
+/** Whether the sign says it all: the best score passes, the worst fails. */
+function isPlain({ state, score }) {
+  return (state === 'passed' && score === 1) || (state === 'failed' && score === 0)
+}
+
 /** A grade in a row: sign and score; the word for screen readers. */
 export function scoreCell(grade) {
   if (!grade) return element('span', { class: 'score' }, '–')
   const [sign, word] = STATES[grade.state] ?? ['', grade.state]
   const agrees = grade.label?.agrees
-  return element('span', { class: `score ${grade.state}${agrees === true ? ' agrees' : agrees === false ? ' disagrees' : ''}`, title: word },
-    grade.state === 'errored' ? [hiddenSign(sign), word] : [element('span', { class: 'sign', role: 'img', 'aria-label': word }, sign), ' ', decimal(grade.score)],
+  const shownSign = element('span', { class: 'sign', role: 'img', 'aria-label': word }, sign)
+  const content = grade.state === 'errored' ? [hiddenSign(sign), word] : isPlain(grade) ? shownSign : [shownSign, ' ', decimal(grade.score)]
+  return element('span', { class: `score ${grade.state}${agrees === true ? ' agrees' : agrees === false ? ' disagrees' : ''}`, title: isPlain(grade) ? `${word}, ${decimal(grade.score)}` : word }, content,
     labelMark(grade.label), disputeMark(grade))
 }
 

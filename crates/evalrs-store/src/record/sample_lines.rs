@@ -75,13 +75,13 @@ impl<'a> SampleLines<'a> {
 }
 
 /// An id as it stands in a line: evalrs wrote that, and writes an id in one way only.
-pub(super) fn written_id(id: &str) -> String {
+pub fn written_id(id: &str) -> String {
     let quoted = Value::from(id).to_string();
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
 /// The id of a line as it is written there; none where the line does not begin as evalrs begins it.
-pub(super) fn id_in(line: &[u8]) -> Option<&str> {
+pub fn id_in(line: &[u8]) -> Option<&str> {
     let format = line.strip_prefix(br#"{"format":"#)?;
     let digits = format.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let text = format[digits..].strip_prefix(br#","sample_id":""#)?;
