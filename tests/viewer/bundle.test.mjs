@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs'
 import { Script } from 'node:vm'
 import { describe, test } from 'node:test'
 import { bundle, file, modules, stripped, VIEWER } from './bundle.mjs'
-import { fromBundle } from './evaluated.mjs'
+import { fromBundle, fromPage } from './evaluated.mjs'
 
 /** The longest module, in lines. */
 const MOST_LINES = 300
@@ -87,6 +87,57 @@ describe('text', () => {
     assert.equal(beginning('a  b\n c', 4), 'a b …')
     assert.equal(duration('2026-01-01T00:00:00Z', '2026-01-01T00:01:35Z'), '1 min 35 s')
     assert.equal(duration(null, '2026-01-01T00:01:35Z'), '–')
+  })
+})
+
+describe('markdown', () => {
+  /** A document as small as the functions need it. */
+  class Made {
+    constructor(tag) {
+      Object.assign(this, { tag, attributes: {}, children: [] })
+    }
+    setAttribute(name, value) {
+      this.attributes[name] = value
+    }
+    append(...children) {
+      this.children.push(...children)
+    }
+    get html() {
+      if (this.tag === null) return this.text
+      const shown = ['href', 'src', 'start'].filter((name) => name in this.attributes).map((name) => ` ${name}=${this.attributes[name].slice(0, 30)}`)
+      return `<${this.tag}${shown.join('')}>${this.children.map((one) => one.html).join('')}</${this.tag}>`
+    }
+  }
+  const document = { createElement: (tag) => new Made(tag), createTextNode: (text) => Object.assign(new Made(null), { text }) }
+  const { markdownNodes } = fromPage({ document, Node: Made }, 'markdownNodes')
+  const shown = (text) => markdownNodes(text).map((node) => node.html ?? node).join('')
+
+  test('what agents write', () => {
+    const table = [['plain\ntext', 'plain\ntext'], ['**a** *b* `c` ~~d~~ __e__ _f_', '<p><strong>a</strong> <em>b</em> <code>c</code> <s>d</s> <strong>e</strong> <em>f</em></p>'],
+      ['# One\nText\n\n## Two ##', '<p>One</p><p>Text</p><p>Two</p>'], ['- a\n- b\n  - c\n\n1. x\n2. y', '<ul><li>a</li><li>b<ul><li>c</li></ul></li></ul><ol><li>x</li><li>y</li></ol>'], ['3. x', '<ol start=3><li>x</li></ol>'],
+      ['```py\na\n  *b*\n```\nafter', '<pre><code>a\n  *b*</code></pre><p>after</p>'], ['~~~\nopen', '<pre><code>open</code></pre>'], ['> a\n> b', '<blockquote><p>a\nb</p></blockquote>'], ['a\n\n---\nb', '<p>a</p><hr></hr><p>b</p>'],
+      ['|a|b|\n|-|:-:|\n|1|2\\|3|', '<div><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>2|3</td></tr></tbody></table></div>'],
+      ['[t](https://x.org "title") https://y.org/a_b.', '<p><a href=https://x.org>t</a> <a href=https://y.org/a_b>https://y.org/a_b</a>.</p>'], ['a **b _c_ d**', '<p>a <strong>b <em>c</em> d</strong></p>'],
+      ['1. a\n   ```\n   x\n   ```\n2. b', '<ol><li>a<pre><code>x</code></pre></li><li>b</li></ol>']]
+    for (const [text, html] of table) assert.equal(shown(text), html, text)
+  })
+
+  test('what is no Markdown stays what it is', () => {
+    for (const text of ['a_snake_case', '2 * 3', '**open', '`open', '[a](', '[a] (b)', 'a | b', '#hash', '5.5 is', '_', '[[[[', '~x~', 'a **', '*', '-', '42.', '* ']) assert.equal(shown(text).replace(/^<p>|<\/p>$/g, ''), text)
+  })
+
+  test('nothing becomes markup, is fetched, or runs', () => {
+    const table = [['<script>alert(1)</script> *x*', '<p><script>alert(1)</script> <em>x</em></p>'], ['[x](javascript:alert(1))', '<p><span>x</span>)</p>'], ['[x](data:text/html,hi)', '<p><span>x</span></p>'],
+      ['![x](data:image/svg+xml;base64,AA==)', '<p><span>Picture: x (of a kind that is not shown)</span></p>'], ['![x](https://x.org/p.png)', '<p><span><a href=https://x.org/p.png>Picture: x (not fetched)</a></span></p>'],
+      ['![x](data:image/png;base64,AA==)', '<p><img src=data:image/png;base64,AA==></img></p>'], ['![x](p.png)', '<p><span>Picture: x</span></p>'], ['[x](/api/runs)', '<p><span>x</span></p>']]
+    for (const [text, html] of table) assert.equal(shown(text), html, text)
+  })
+
+  test('takes time that follows the text', () => {
+    // Each of these is slow where an end is looked for again and again. Half a million characters would take hours then.
+    for (const part of ['*a ', '**a ', '_a ', '[a ', '![a](', '`a ', '``a` ', '> ', '- ', '|a', '~~a ', '<', '\\', '*_', '[](', 'http://', '# #', '1. \n', '> - ', '  '.repeat(20) + '- a\n']) {
+      shown(part.repeat(Math.floor(100_000 / part.length)))
+    }
   })
 })
 

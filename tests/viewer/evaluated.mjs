@@ -5,5 +5,10 @@ import { bundle } from './bundle.mjs'
 
 /** These functions and classes of the viewer. */
 export function fromBundle(...names) {
-  return runInNewContext(`'use strict';${bundle()}\n;({ ${names.join(', ')} })`, { URLSearchParams })
+  return fromPage({}, ...names)
+}
+
+/** The same, where the page has these globals. */
+export function fromPage(globals, ...names) {
+  return runInNewContext(`'use strict';${bundle().replace(/^if \(typeof document .*$/m, '')}\n;({ ${names.join(', ')} })`, { URLSearchParams, ...globals })
 }

@@ -58,6 +58,14 @@ dataset: shop.jsonl
 graders:
   period: {kind: tool, function: contains}
 """
+PICTURES = """\
+name: pictures
+dataset: pictures.jsonl
+graders:
+  calls: {kind: tool, function: max_tool_calls, config: {max: 8}}
+"""
+PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+MARKDOWN = "## Found\n\n- **one** of `two`\n\n|a|b|\n|-|-|\n|1|2|\n\n![far](https://example.org/p.png) ![svg](data:image/svg+xml;base64,PHN2Zz4=) <img src=x onerror=alert(1)>"
 REPLIES = ["You can return shoes within 30 days of delivery.", "You may return shoes within thirty days."]
 
 #: A suite with labels: a scripted judge whose rubric is edited so that more passes and it agrees less with people.
@@ -96,7 +104,7 @@ class Workspace:
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml"]
         (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
         rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
         (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -109,11 +117,12 @@ class Workspace:
         del rows[23]["ground_truth"]
         labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
         # A suite that nothing runs: its page says what is wrong with it.
-        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP)]:
+        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES)]:
             (folder / name).write_text(text, encoding="utf-8")
         answers = [{"id": f"case {at}", "model": model, "trial": trial, "input": f"May I return shoes after {at} days?", "output": REPLIES[(at + trial + (model == "large")) % 2], "ground_truth": "30 days"}
             for at in range(3) for model in ("small", "large") for trial in (0, 1)]
-        for name, lines in [("shop.jsonl", answers), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
+        picture = [{"id": "seen", "messages": [{"role": "user", "content": [{"type": "text", "text": "What is on it?"}, {"type": "image_url", "image_url": {"url": PIXEL}}]}, {"role": "assistant", "content": MARKDOWN}]}]
+        for name, lines in [("shop.jsonl", answers), ("pictures.jsonl", picture), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
             (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         if EPISODES.exists():
             self.suites.append("tau-bench.yaml")
@@ -210,7 +219,7 @@ class EveryPage(pages.EveryPage):
         found = pages.pages_of_server() | {"runs": "/", "judged": case_address(latest("rubric"), api(f"runs/{latest('rubric')}/samples?limit=1")["samples"][0])}
         failed = f"?state=failed&grader={grader}"
         return found | {"suite": f"/suites/{suite}", "run": f"/runs/{run}", "filtered": f"/runs/{run}{failed}&sort=score", "matrix": f"/runs/{run}?view=matrix",
-            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "answers": f"/runs/{latest('shop')}/samples/case%200/answers", "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
+            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "pictures": f"/runs/{latest('pictures')}/samples/seen", "answers": f"/runs/{latest('shop')}/samples/case%200/answers", "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
 
 
 class Reader(pages.PageTest):
@@ -578,6 +587,33 @@ class Agreement(pages.PageTest):
         for name, metric in declared.items():
             expect(region.get_by_role("row", name=re.compile(f"^{name}"))).to_contain_text(f"{metric['change']:+.3f}".replace("-", "−"))
         self.assertEqual(set(declared), {"by_group", "share"})
+
+
+class Reading(pages.PageTest):
+    """What an agent wrote, as it is meant to be read."""
+
+    def test_markdown_and_pictures_are_shown_and_nothing_is_fetched(self):
+        page = self.open(f"/runs/{latest('pictures')}/samples/seen")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        said = page.locator(".message.assistant")
+        expect(said.locator(".md-heading")).to_have_text("Found")
+        expect(said.locator("li strong")).to_have_text("one")
+        expect(said.locator("td")).to_have_text(["1", "2"])
+        expect(said.get_by_role("link", name="Picture: far (not fetched)")).to_have_attribute("rel", "noreferrer noopener")
+        expect(said).to_contain_text("<img src=x onerror=alert(1)>")
+        expect(said.locator("img")).to_have_count(0)
+        picture = page.locator(".message.user img.picture")
+        self.assertEqual(picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)"), 1)
+        # As it was written, which stays so for other cases.
+        page.keyboard.press("m")
+        expect(said.locator("table")).to_have_count(0)
+        expect(said).to_contain_text("- **one** of `two`")
+        page.reload()
+        expect(page.get_by_role("button", name="Raw", pressed=True)).to_be_visible()
+        page.keyboard.press("m")
+        expect(said.locator("table")).to_be_visible()
+        self.assertEqual([url for url in asked if not url.startswith((State.url, "data:"))], [])
 
 
 class Answers(pages.PageTest):

@@ -203,6 +203,8 @@ pub struct CaseRecord {
     pub trajectory: Option<Trajectory>,
     /// What the row says beside.
     pub metadata: Value,
+    /// The whole row, as it was written.
+    pub row: Value,
     /// The tags of the sample.
     pub tags: Vec<String>,
 }
@@ -213,10 +215,11 @@ pub fn case_record(db: &Database, chunk: Chunk, case: usize) -> Option<CaseRecor
     let record = input.record();
     let opened = OpenedRow::new(record, input.source.spec).ok()?;
     let who = queries::checked(db, chunk).whos.get(case)?;
-    let mut members: Map<String, Value> = serde_json::from_str(record.row).unwrap_or_default();
+    let row: Value = serde_json::from_str(record.row).unwrap_or_default();
     Some(CaseRecord {
         trajectory: opened.recorded().ok().map(|recorded| recorded.trajectory),
-        metadata: members.remove("metadata").unwrap_or_default(),
+        metadata: row.get("metadata").cloned().unwrap_or_default(),
+        row,
         tags: who.identity.tags.clone(),
     })
 }

@@ -11,6 +11,7 @@ use super::held_suites::SuiteNow;
 use super::served::ServedWorkspace;
 use crate::view::case::CaseContext;
 use crate::view::message::messages;
+use crate::view::pictures::add_pictures;
 use crate::view::rows::{IndexedRow, RunRows};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::inspect::explain::{ExplanationSource, Layers};
@@ -135,7 +136,11 @@ impl CaseContexts<'_> {
         let Some(record) = results::case_record(db, planned.chunk, planned.case) else {
             return only_note("The row of this sample cannot be read");
         };
-        let conversation = record.trajectory.as_ref().map(messages).filter(|all| !all.is_empty());
+        let conversation = record.trajectory.as_ref().map(messages).map(|mut all| {
+            add_pictures(&mut all, &record.row);
+            all
+        });
+        let conversation = conversation.filter(|all| !all.is_empty());
         let note = match (is_same, &conversation) {
             (_, None) => Some("The row has no conversation"),
             (false, Some(_)) => {

@@ -9,9 +9,9 @@ use evalrs_trajectory::{Message, MessageBody, Trajectory};
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 pub(crate) struct MessageView {
     /// `system`, `user`, `assistant`, `reasoning`, `tool_call`, `tool_return` or `other`.
-    role: &'static str,
+    pub role: &'static str,
     /// What it says.
-    text: Option<String>,
+    pub text: Option<String>,
     /// Whether a sub-agent sent it.
     subagent: bool,
     /// The tool that is called or answers.
@@ -22,6 +22,9 @@ pub(crate) struct MessageView {
     call: Option<String>,
     /// Whether the tool failed.
     is_error: bool,
+    /// Pictures that were sent with it: data URLs, and addresses, which the page does not fetch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<String>,
 }
 
 pub(crate) fn messages(trajectory: &Trajectory) -> Vec<MessageView> {
@@ -37,6 +40,7 @@ fn message(message: &Message) -> MessageView {
         arguments: None,
         call: None,
         is_error: false,
+        pictures: Vec::new(),
     };
     match &message.body {
         MessageBody::System(text) => said("system", text),
@@ -59,6 +63,62 @@ fn message(message: &Message) -> MessageView {
             is_error: answer.failed,
             ..said("tool_return", &answer.output)
         },
-        MessageBody::Other(value) => said("other", &value.to_string()),
+        MessageBody::Other(value) => match picture_of(value) {
+            Some(address) => {
+                MessageView { pictures: vec![address], ..said("other", &String::new()) }
+            }
+            None => said("other", &value.to_string()),
+        },
+    }
+}
+
+/// The address of a content part that is a picture.
+pub(crate) fn picture_of(part: &Value) -> Option<String> {
+    let kind = part.get("type")?.as_str()?;
+    if !matches!(kind, "image" | "image_url" | "input_image") {
+        return None;
+    }
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let source = part.get("source");
+    let inline = source.and_then(|source| {
+        let data = source.get("data")?.as_str()?;
+        let media = source.get("media_type").and_then(Value::as_str).unwrap_or("image/png");
+        Some(format!("data:{media};base64,{data}"))
+    });
+    let named = |value: &Value| {
+        ["url", "path", "file_id"].into_iter().find_map(|member| text(value.get(member)))
+    };
+    let address = part.get("image_url").or(part.get("image"));
+    inline
+        .or_else(|| source.and_then(named))
+        .or_else(|| text(address))
+        .or_else(|| address.and_then(named))
+        .or_else(|| Some(String::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::picture_of;
+
+    #[test]
+    fn every_way_to_write_a_picture_is_known() {
+        for (part, address) in [
+            (json!({"type": "text", "text": "a"}), None),
+            (json!({"type": "image_url", "image_url": "u"}), Some("u")),
+            (json!({"type": "input_image", "image_url": "u"}), Some("u")),
+            (json!({"type": "image", "image": "u"}), Some("u")),
+            (json!({"type": "image", "source": {"type": "url", "url": "u"}}), Some("u")),
+            (json!({"type": "image", "source": {"path": "i.png"}}), Some("i.png")),
+            (
+                json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}),
+                Some("data:image/png;base64,AA"),
+            ),
+            (json!({"type": "image"}), Some("")),
+            (json!("text"), None),
+        ] {
+            assert_eq!(picture_of(&part).as_deref(), address, "{part}");
+        }
     }
 }

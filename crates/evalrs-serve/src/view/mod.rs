@@ -13,4 +13,5 @@ mod metrics;
 pub(crate) mod run;
 pub(crate) mod viewer;
 mod repeats;
+pub(crate) mod pictures;
 pub(crate) mod single_file;

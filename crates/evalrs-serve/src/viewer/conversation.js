@@ -3,6 +3,7 @@
 import { beginning, counted, readable } from './text.js'
 import { badge } from './states.js'
 import { button, code, element, folded, foreign, longText } from './dom.js'
+import { picture, writtenText } from './markdown.js'
 
 /** Messages that are shown before a button shows more. */
 const FIRST = 200
@@ -61,8 +62,9 @@ function stepNode({ message, answer }) {
   const role = ROLES[message.role] ?? message.role
   const isQuiet = message.role === 'reasoning' || message.role === 'system'
   const text = message.text ?? ''
-  const body = isQuiet && text.length > 300 ? folded(beginning(text, 160), () => longText(text)) : longText(text || '(empty)')
-  return element('div', { class: `message ${message.role}` }, element('div', { class: 'role' }, role), element('div', { class: 'said' }, body))
+  const pictures = (message.pictures ?? []).map((address) => element('p', null, picture(address, '')))
+  const body = isQuiet && text.length > 300 ? folded(beginning(text, 160), () => writtenText(text)) : (text || !pictures.length) && writtenText(text || '(empty)')
+  return element('div', { class: `message ${message.role}` }, element('div', { class: 'role' }, pictures.length > 0 && message.role === 'other' ? 'Picture' : role), element('div', { class: 'said' }, body, pictures))
 }
 
 function callNode(message, answer) {
@@ -71,7 +73,7 @@ function callNode(message, answer) {
     isError && badge('failed', 'error')]
   const inside = () => [
     element('h3', { class: 'minor' }, 'Arguments'), code(readable(message.arguments) ?? '(none)'), message.text && longText(message.text),
-    answer && [element('h3', { class: 'minor' }, answer.is_error ? 'Returned an error' : 'Returned'), code(pretty(answer.text))],
+    answer && [element('h3', { class: 'minor' }, answer.is_error ? 'Returned an error' : 'Returned'), code(pretty(answer.text)), (answer.pictures ?? []).map((address) => picture(address, ''))],
     !answer && element('p', { class: 'muted' }, 'No return is recorded for this call.')]
   return element('div', { class: 'message tool_call' }, element('div', { class: 'role' }, 'Tool'),
     element('div', { class: 'said' }, folded(summary, inside, { class: 'call', open: isError })))

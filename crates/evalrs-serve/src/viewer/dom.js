@@ -64,12 +64,12 @@ export function folded(summary, inside, { open = false, ...properties } = {}) {
 const MAX_SHOWN = 4000
 
 /** A long text with its line breaks; one that is very long is cut, with a button for the rest. */
-export function longText(value, properties, most = MAX_SHOWN) {
+export function longText(value, properties, most = MAX_SHOWN, nodesFor = (text) => [text]) {
   const text = String(value)
   const node = element('div', { class: 'foreign prose', dir: 'auto', ...properties })
-  if (text.length <= most * 1.2) return refill(node, text)
-  const rest = button(`Show all ${text.length.toLocaleString('en')} characters`, () => refill(node, text), { class: 'more' })
-  return refill(node, `${text.slice(0, most)}…`, element('div', null, rest))
+  if (text.length <= most * 1.2) return refill(node, nodesFor(text))
+  const rest = button(`Show all ${text.length.toLocaleString('en')} characters`, () => refill(node, nodesFor(text)), { class: 'more' })
+  return refill(node, nodesFor(`${text.slice(0, most)}…`), element('div', null, rest))
 }
 
 /** JSON, a program's reply and the like. */

@@ -2,6 +2,7 @@
 
 import { badge, graderTitle, scoreCell } from './states.js'
 import { button, code, element, folded, foreign, longText } from './dom.js'
+import { writtenText } from './markdown.js'
 import { judgmentList } from './judgments.js'
 import { LabelControl } from './labels.js'
 import { decimal, readable } from './text.js'
@@ -22,7 +23,7 @@ export function gradeCard({ name, item, run, isCurrent, select, labeller, save, 
     grader && element('p', { class: 'muted small' }, [grader.kind, grader.model, typeof grader.pass_threshold === 'number' && `passes from ${grader.pass_threshold}`]
       .filter(Boolean).map((part, at) => [at > 0 && ' · ', foreign(part)])),
     grade.error && element('div', { class: 'error-text' }, element('strong', null, `${grade.error.kind}: `), longText(grade.error.message)),
-    grade.rationale ? longText(grade.rationale, { class: 'foreign prose rationale' }, MAX_RATIONALE) : !grade.error && element('p', { class: 'muted' }, 'No rationale.'),
+    grade.rationale ? writtenText(grade.rationale, { class: 'foreign prose written rationale' }, MAX_RATIONALE) : !grade.error && element('p', { class: 'muted' }, 'No rationale.'),
     (canSave || grade.label || grade.disputed || run.agreement?.[name]?.n > 0) && labels.node,
     item.submissions?.[name] !== undefined && folded('What the grader read', () => longText(item.submissions[name] || '(empty)')),
     judgments.length > 0 && judgmentList(judgments),

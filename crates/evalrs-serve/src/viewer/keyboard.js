@@ -9,6 +9,7 @@ const KEYS = [
   ['Esc', 'back: from a case to its list, from a run to all runs'],
   ['/', 'search'],
   ['o', 'in a case: its other models, trials and runs beside it'],
+  ['m', 'in a case: texts as Markdown, or as they were written'],
   ['c', 'in answers: changes word by word, or whole texts'],
   ['y, n', 'label: pass, fail'],
   ['0 to 9', 'label with a score: the digit itself, 0 for 10 on a scale from 1 to 10, else tenths of the scale'],

@@ -2,10 +2,11 @@
 
 import { answersReference, caseReference, picksOf, placeQuery } from './address.js'
 import { announce, failureBox } from './notices.js'
-import { button, code, element, folded, foreign, longText, refill } from './dom.js'
+import { button, code, element, folded, foreign, refill } from './dom.js'
 import { conversation } from './conversation.js'
 import { gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
+import { writtenText } from './markdown.js'
 import { momentToSecond, named, readable } from './text.js'
 import { prefer, preference } from './preferences.js'
 import { rationaleDiff } from './word_changes.js'
@@ -51,7 +52,7 @@ function usualPicks(runs, own) {
 function given(title, value) {
   if (value === null || value === undefined || value === '') return null
   const isShort = typeof value === 'string' && value.length <= SHORT
-  return folded(title, () => (typeof value === 'string' ? longText(value) : code(readable(value))), { open: isShort })
+  return folded(title, () => (typeof value === 'string' ? writtenText(value) : code(readable(value))), { open: isShort })
 }
 
 function pickName({ run, model, trial }) {
@@ -159,9 +160,9 @@ class AnswersPage {
     const changed = (column, textOf) => {
       const text = textOf(column)
       if (text === undefined || text === null) return element('p', { class: 'muted' }, '–')
-      if (column === first || !this.showsChanges) return longText(text || '(empty)')
+      if (column === first || !this.showsChanges) return writtenText(text || '(empty)')
       const base = textOf(first) ?? null
-      return base === null ? longText(text) : base === text ? element('p', { class: 'muted' }, `the same as ${first.letter}`) : rationaleDiff(base, text)
+      return base === null ? writtenText(text) : base === text ? element('p', { class: 'muted' }, `the same as ${first.letter}`) : rationaleDiff(base, text)
     }
     const isOne = shownColumns.every(({ item }) => new Set(Object.values(item.submissions ?? {})).size <= 1)
     const answers = isOne ? [section('Answer', (column) => changed(column, ({ item }) => Object.values(item.submissions ?? {})[0]))]

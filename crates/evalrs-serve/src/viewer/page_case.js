@@ -2,12 +2,13 @@
 
 import { announce, notify } from './notices.js'
 import { answersReference, caseReference, placeQuery, reference } from './address.js'
-import { code, element, folded, foreign, longText, refill } from './dom.js'
+import { button, code, element, folded, foreign, refill } from './dom.js'
 import { conversation } from './conversation.js'
 import { counted, named, readable } from './text.js'
 import { gradeCard, gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
 import { Labeller } from './labeller.js'
+import { showsRaw, toggleRaw, writtenText } from './markdown.js'
 
 /** Answers that were fetched ahead, by address; few, as they go out of date. */
 const ahead = new Map()
@@ -65,7 +66,14 @@ class CasePage {
     return element('div', { class: 'case-head' }, element('div', null, element('h1', { class: 'case-title' }, foreign(named(item.sample_id))),
       element('p', { class: 'muted' }, facts.map((part, at) => [at > 0 && ' · ', part]))),
     element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j'),
+      button(['Raw ', element('kbd', null, 'm')], () => this.toggleRaw(), { 'aria-pressed': String(showsRaw()), title: 'Texts as they were written' }),
       element('a', { class: 'button', href: this.answers() }, 'Other answers ', element('kbd', null, 'o'))), this.line)
+  }
+
+  /** Texts as they were written, or as Markdown again. */
+  toggleRaw() {
+    toggleRaw()
+    this.go(caseReference(this.run.id, this.place, this.list), { replace: true })
   }
 
   /** Its other models and trials, and the same case of other runs. */
@@ -77,7 +85,7 @@ class CasePage {
     const { item } = this
     const shown = item.conversation
     const block = (title, value, props) => value !== null && value !== undefined && value !== '' &&
-      element('section', { class: 'block', ...props }, element('h2', null, title), typeof value === 'string' ? longText(value) : code(readable(value)))
+      element('section', { class: 'block', ...props }, element('h2', null, title), typeof value === 'string' ? writtenText(value) : code(readable(value)))
     // A recording without the words of a user leaves out what was asked.
     const isAsked = shown?.some((message) => message.role === 'user' && !message.subagent)
     const texts = new Map()
@@ -87,9 +95,9 @@ class CasePage {
       !isAsked && block('Input', item.input),
       shown && element('section', { class: 'block' }, element('h2', null, 'Conversation ', element('span', { class: 'count' }, counted(shown.length, 'message'))), conversation(shown)),
       !shown && [...texts].map(([text, names]) => element('section', { class: 'block' },
-        element('h2', null, 'Submission', texts.size > 1 && [' for ', foreign(names.join(', '))]), longText(text || '(empty)'))),
+        element('h2', null, 'Submission', texts.size > 1 && [' for ', foreign(names.join(', '))]), writtenText(text || '(empty)'))),
       block('Ground truth', item.ground_truth),
-      isAsked && folded('Input', () => typeof item.input === 'string' ? longText(item.input) : code(readable(item.input))),
+      isAsked && folded('Input', () => typeof item.input === 'string' ? writtenText(item.input) : code(readable(item.input))),
       item.metadata && Object.keys(item.metadata).length > 0 && folded('Metadata of the row', () => code(readable(item.metadata)))]
   }
 
@@ -151,7 +159,7 @@ class CasePage {
 
   makeKeys() {
     const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('No other case in the list.')
-    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }), o: () => this.go(this.answers()) }
+    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }), o: () => this.go(this.answers()), m: () => this.toggleRaw() }
     if (!this.canLabel || !this.current) return keys
     const set = (value) => () => this.fixed ? notify(`Not labelled: ${this.fixed}`) : this.labels.get(this.current).set(value)
     const grader = this.run.graders.find((one) => one.name === this.current)
