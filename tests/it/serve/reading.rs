@@ -212,6 +212,7 @@ fn the_api_describes_itself() {
         "/api/runs/{id}/events",
         "/api/runs/{id}/samples",
         "/api/runs/{id}/samples/{sample}",
+        "/api/runs/{id}/samples/{sample}/results",
         "/api/runs/{id}/{file}",
         "/api/suites",
         "/api/suites/{name}",
