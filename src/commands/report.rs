@@ -61,6 +61,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         labels: None,
         cache_dir: args.store.cache_dir.clone(),
         moved,
+        only: None,
     };
     let system = console.system;
     let mut warnings = Vec::new();

@@ -175,7 +175,8 @@ describe('rows of a file', () => {
 
   test('are filtered, sorted and searched as by the server', () => {
     const table = [[{}, 'bacA'], [{ state: 'failed' }, 'aA'], [{ state: 'failed', grader: 'h' }, ''], [{ q: 'TEXT 1' }, 'a'], [{ q: 'a' }, 'aA'.length ? undefined : ''], [{ sort: 'id' }, 'Aabc'], [{ sort: 'id', order: 'desc' }, 'cbaA'], [{ sort: 'score', grader: 'g' }, 'aAbc'],
-      [{ sort: 'score', grader: 'g', order: 'desc' }, 'cbAa'], [{ order: 'desc' }, 'Acab'], [{ model: 'x' }, 'aA'], [{ tag: 't' }, 'acA'], [{ state: 'disagrees' }, 'a'], [{ state: 'labelled', grader: 'g' }, 'ba'], [{ state: 'unlabelled', grader: 'g' }, 'cA']]
+      [{ sort: 'score', grader: 'g', order: 'desc' }, 'cbAa'], [{ order: 'desc' }, 'Acab'], [{ model: 'x' }, 'aA'], [{ tag: 't' }, 'acA'], [{ state: 'disagrees' }, 'a'], [{ state: 'labelled', grader: 'g' }, 'ba'], [{ state: 'unlabelled', grader: 'g' }, 'cA'],
+      [{ state: 'false_fail' }, 'a'], [{ state: 'false_pass' }, ''], [{ min: '0.5', grader: 'g' }, 'bA'], [{ max: '0.5', grader: 'g' }, 'aA'], [{ min: '0.2', max: '0.6', grader: 'g' }, 'A'], [{ q: '-text 1' }, 'bcA'], [{ q: '/^text [12]$/' }, 'ac'], [{ q: '-/^text [12]$/' }, 'bA'], [{ q: '-' }, '']]
     for (const [query, ids] of table.filter((one) => one[1] !== undefined)) assert.equal(selectRows(rows, query).map((row) => row.sample_id).join(''), ids, JSON.stringify(query))
   })
 })

@@ -58,6 +58,29 @@ dataset: shop.jsonl
 graders:
   period: {kind: tool, function: contains}
 """
+#: A long conversation, whose judge names messages of it.
+LONG = """\
+name: long
+dataset: long.jsonl
+graders:
+  calls: {kind: rubric, prompt: "Right?\\n{submission}", command: [python3, cites.py]}
+"""
+CITES = """\
+import json
+print(json.dumps({"score": 0.5, "rationale": "It went wrong in message 8, see [M240] and message 9999."}))
+"""
+
+
+def long_conversation():
+    """120 calls with an answer each, of which two fail; before and after them a message."""
+    messages = [{"role": "user", "content": "Do all of it."}]
+    for at in range(120):
+        failed = {"is_error": True} if at in (3, 118) else {"is_error": False}
+        call = {"id": f"c{at}", "type": "function", "function": {"name": "look_up", "arguments": json.dumps({"at": at})}}
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": f"c{at}", "content": f"found item {at}", **failed}]
+    return [*messages, {"role": "assistant", "content": "Done."}]
+
+
 PICTURES = """\
 name: pictures
 dataset: pictures.jsonl
@@ -104,7 +127,7 @@ class Workspace:
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml", "long.yaml"]
         (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
         rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
         (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -117,12 +140,12 @@ class Workspace:
         del rows[23]["ground_truth"]
         labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
         # A suite that nothing runs: its page says what is wrong with it.
-        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES)]:
+        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES), ("long.yaml", LONG), ("cites.py", CITES)]:
             (folder / name).write_text(text, encoding="utf-8")
         answers = [{"id": f"case {at}", "model": model, "trial": trial, "input": f"May I return shoes after {at} days?", "output": REPLIES[(at + trial + (model == "large")) % 2], "ground_truth": "30 days"}
             for at in range(3) for model in ("small", "large") for trial in (0, 1)]
         picture = [{"id": "seen", "messages": [{"role": "user", "content": [{"type": "text", "text": "What is on it?"}, {"type": "image_url", "image_url": {"url": PIXEL}}]}, {"role": "assistant", "content": MARKDOWN}]}]
-        for name, lines in [("shop.jsonl", answers), ("pictures.jsonl", picture), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
+        for name, lines in [("shop.jsonl", answers), ("pictures.jsonl", picture), ("long.jsonl", [{"id": "long", "messages": long_conversation()}]), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
             (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         if EPISODES.exists():
             self.suites.append("tau-bench.yaml")
@@ -149,7 +172,7 @@ class Workspace:
 
     def run(self, suite):
         # A gate that fails is 1.
-        offline = [] if suite == "judged.yaml" else ["--offline"]
+        offline = [] if suite in ("judged.yaml", "long.yaml") else ["--offline"]
         code = subprocess.run([BINARY, "run", suite, "--quiet", *offline], cwd=self.folder, check=False).returncode
         assert code in (0, 1), f"{suite}: exit code {code}"
 
@@ -219,7 +242,7 @@ class EveryPage(pages.EveryPage):
         found = pages.pages_of_server() | {"runs": "/", "judged": case_address(latest("rubric"), api(f"runs/{latest('rubric')}/samples?limit=1")["samples"][0])}
         failed = f"?state=failed&grader={grader}"
         return found | {"suite": f"/suites/{suite}", "run": f"/runs/{run}", "filtered": f"/runs/{run}{failed}&sort=score", "matrix": f"/runs/{run}?view=matrix",
-            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "pictures": f"/runs/{latest('pictures')}/samples/seen", "answers": f"/runs/{latest('shop')}/samples/case%200/answers", "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
+            "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "long": f"/runs/{latest('long')}/samples/long", "pictures": f"/runs/{latest('pictures')}/samples/seen", "answers": f"/runs/{latest('shop')}/samples/case%200/answers", "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
 
 
 class Reader(pages.PageTest):
@@ -616,6 +639,54 @@ class Reading(pages.PageTest):
         self.assertEqual([url for url in asked if not url.startswith((State.url, "data:"))], [])
 
 
+    def open_long(self, query=""):
+        page = self.open(f"/runs/{latest('long')}/samples/long{query}")
+        expect(page.locator(".talk-tools")).to_be_visible()
+        return page
+
+    def found(self):
+        return self.page.locator(".message.found .message-number")
+
+    def test_something_is_found_in_a_long_conversation(self):
+        page = self.open_long()
+        page.keyboard.press("f")
+        page.keyboard.type("item 117")
+        expect(page.locator(".talk-tools [role=status]")).to_have_text("1 of 1")
+        expect(self.found()).to_have_text("#236")
+        # What is folded is open then, and what comes before can be had.
+        expect(page.locator(".message.found details[open]")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("e")
+        expect(self.found()).to_have_text("#8")
+        page.keyboard.press("e")
+        expect(self.found()).to_have_text("#238")
+        expect(page.locator(".message.found")).to_be_in_viewport()
+        page.get_by_role("button", name="Open all").click()
+        expect(page.locator(".conversation details:not([open])")).to_have_count(0)
+
+    def test_an_outline_and_a_rationale_lead_to_messages(self):
+        page = self.open_long()
+        page.locator(".outline summary").click()
+        lines = page.locator(".outline-lines li")
+        expect(lines).to_have_count(122)
+        lines.nth(100).get_by_role("button").click()
+        expect(self.found()).to_have_text("#200")
+        page.locator(".rationale").get_by_role("button", name="message 8").click()
+        expect(self.found()).to_have_text("#8")
+        # The answer of a call is seen at the call.
+        page.locator(".rationale").get_by_role("button", name="[M240]").click()
+        expect(self.found()).to_have_text("#240")
+        expect(page.locator(".rationale button")).to_have_count(2)
+
+    def test_a_message_has_a_link(self):
+        page = self.open_long()
+        page.locator(".message-number").nth(2).click()
+        expect(page).to_have_url(re.compile(r"[?&]m=4$"))
+        page = self.open_long("?m=239")
+        expect(self.found()).to_have_text("#238")
+        expect(page.locator(".message.found")).to_be_in_viewport()
+
+
 class Answers(pages.PageTest):
     """The answers to one sample beside one another."""
 
@@ -760,7 +831,7 @@ class Suites(pages.PageTest):
         self.assertEqual(page.get_by_role("button", name="Stop").count(), 0)
         path.write_text(text.replace("tells: {kind: tool, function: contains,", "tells: {kind: tool, function: exact_match,"), encoding="utf-8")
         expect(mean).not_to_contain_text("0.833")
-        expect(page.locator(".body .row").first.locator(".score").last).to_contain_text("0.000")
+        expect(page.locator(".body .row").first.locator(".score").last).to_contain_text("✗")
 
     def test_are_run_from_their_page_and_followed_to_the_end(self):
         before = latest("tool-calls")

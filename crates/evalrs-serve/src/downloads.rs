@@ -1,5 +1,6 @@
 //! Reports of recorded runs as files: the bytes of `evalrs report`, sent while they are written.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +16,13 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
-use super::answer::{AddressNames, ApiError, ErrorEnvelope};
+use super::answer::{AddressNames, ApiError, ErrorEnvelope, Params};
+use super::samples::selected_cases;
 use super::served::{ServedWorkspace, beside};
 use crate::report_page::write_page;
+use crate::view::query::RowQuery;
 use evalrs_base::file_path::folder_of;
+use evalrs_metrics::diff::CaseName;
 use evalrs_report::page::terminal::PageScreen;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
 use evalrs_store::record::read::PastRun;
@@ -53,6 +57,9 @@ enum ReportFile {
     /// All of it.
     #[serde(rename = "report.json")]
     Json,
+    /// A result a line.
+    #[serde(rename = "report.jsonl")]
+    JsonLines,
 }
 
 impl ReportFile {
@@ -70,7 +77,13 @@ impl ReportFile {
             Self::Junit => ["xml", "application/xml", "junit"],
             Self::Csv => ["csv", "text/csv; charset=utf-8", "csv"],
             Self::Json => ["json", "application/json", "json"],
+            Self::JsonLines => ["jsonl", "application/jsonl", "jsonl"],
         }
+    }
+
+    /// Whether it may have a part of the results: it has no numbers over all of them.
+    fn takes_parts(self) -> bool {
+        matches!(self, Self::Csv | Self::JsonLines)
     }
 
     fn format(self) -> Option<&'static ReportFormat> {
@@ -78,23 +91,35 @@ impl ReportFile {
     }
 }
 
-/// Writes a report of a run, as `evalrs report` does; `latest` is an id.
+/// Writes a report of a run, as `evalrs report` does; `latest` is an id. `report.csv` and `report.jsonl` take the filters of
+/// a list of cases, and then have those alone, in the order of the dataset.
 #[utoipa::path(get, path = "/api/runs/{id}/{file}", tag = "runs",
-    params(("id" = String, Path), ("file" = inline(ReportFile), Path)), responses(
+    params(("id" = String, Path), ("file" = inline(ReportFile), Path), RowQuery), responses(
     (status = 200, description = "The file", content(
         (String = "text/html"), (String = "text/markdown"), (String = "application/xml"), (String = "text/csv"),
-        (serde_json::Value = "application/json"),
+        (serde_json::Value = "application/json"), (String = "application/jsonl"),
     )),
+    (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
     (status = 409, description = "The run has not ended, or its record cannot be read", body = ErrorEnvelope),
 ))]
 pub(super) async fn report(
     State(served): State<Arc<ServedWorkspace>>,
     AddressNames(names): AddressNames<ReportAddress>,
+    Params(query): Params<RowQuery>,
 ) -> Result<Response, ApiError> {
     let file = ReportFile::named(&names.file)?;
+    let is_part = query != RowQuery::default();
+    if is_part && !file.takes_parts() {
+        return Err(ApiError::bad_request("only report.csv and report.jsonl take filters"));
+    }
     let id = Arc::clone(&served).named(names.id).await?;
-    let report = beside(move || FileReport::open(&served, &id)).await?;
+    let report = beside(move || {
+        let report = FileReport::open(&served, &id)?;
+        let only = is_part.then(|| selected_cases(&served, &report.past, &query)).transpose()?;
+        Ok(FileReport { only, ..report })
+    });
+    let report = report.await?;
     let [ending, kind, _] = file.facts();
     let name = format!("attachment; filename=\"{}.{ending}\"", file_name(&report.past.id));
     let headers = [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)];
@@ -115,6 +140,8 @@ struct FileReport {
     suite: Option<String>,
     labels: Option<String>,
     cache_dir: Option<String>,
+    /// The cases that it has; none has all.
+    only: Option<HashSet<CaseName>>,
 }
 
 impl FileReport {
@@ -132,6 +159,7 @@ impl FileReport {
             suite: served.suite(&past.header.suite).map(|suite| suite.path.clone()),
             labels: served.labels.clone(),
             cache_dir: served.cache_dir.clone(),
+            only: None,
             past,
         })
     }
@@ -153,6 +181,7 @@ impl FileReport {
             labels: self.labels.clone(),
             cache_dir: self.cache_dir.clone(),
             moved: None,
+            only: self.only.clone(),
         };
         match format {
             Some(format) => report.write(format, out, &OsSystem),

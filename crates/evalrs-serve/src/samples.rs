@@ -1,6 +1,6 @@
 //! The results of a run: pages of rows, and single cases with all that is known of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -18,6 +18,8 @@ use crate::view::labels::RunLabels;
 use crate::view::lines::{each_result, parsed};
 use crate::view::query::RowQuery;
 use crate::view::rows::{IndexedRow, RowView, RunRows};
+use crate::view::text_search::TextSearch;
+use evalrs_metrics::diff::CaseName;
 use evalrs_store::record::read::PastRun;
 use evalrs_system::os::OsSystem;
 
@@ -58,6 +60,26 @@ pub(super) async fn list_samples(
     .await
 }
 
+/// The cases of a run that a query wants.
+pub(super) fn selected_cases(
+    served: &ServedWorkspace,
+    run: &PastRun,
+    query: &RowQuery,
+) -> Result<HashSet<CaseName>, ApiError> {
+    let rows = served.rows(run);
+    let labels = served.labels(run, &rows);
+    let selected = select(query, served, run, &rows, &labels)?;
+    let name = |at: usize| {
+        let row = &rows.rows[at];
+        CaseName {
+            sample_id: row.sample_id.to_string(),
+            model: rows.model_of(row).map(str::to_owned),
+            trial: row.trial,
+        }
+    };
+    Ok(selected.into_iter().map(name).collect())
+}
+
 /// The ordinals of the rows that a query wants.
 fn select(
     query: &RowQuery,
@@ -70,7 +92,9 @@ fn select(
         return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
     }
     let text = query.q.as_deref().filter(|text| !text.is_empty());
-    let with_text = text.map(|text| lines_with(run, text));
+    let search = text.map(TextSearch::parse).transpose();
+    let search = search.map_err(|wrong| ApiError::bad_request(format!("`q`: {wrong}")))?;
+    let with_text = search.map(|search| lines_with(run, &search));
     let ids = query.tag.as_deref().map(|tag| tagged(served, run, tag)).transpose()?;
     let with_tag = ids.map(|ids| {
         let own = rows.rows.iter().filter(|row| ids.contains(row.sample_id.as_ref()));
@@ -91,9 +115,8 @@ struct SearchedLine {
     submissions: Map<String, Value>,
 }
 
-/// The numbers of the lines whose id, input or submissions have this text.
-fn lines_with(run: &PastRun, text: &str) -> BTreeSet<u32> {
-    let wanted = text.to_lowercase();
+/// The numbers of the lines whose id, input or submissions a search wants.
+fn lines_with(run: &PastRun, search: &TextSearch) -> BTreeSet<u32> {
     let found = parsed(&OsSystem, run, &|at, bytes| {
         let line = serde_json::from_slice::<SearchedLine>(bytes).ok()?;
         let input = match line.input {
@@ -102,8 +125,7 @@ fn lines_with(run: &PastRun, text: &str) -> BTreeSet<u32> {
         };
         let submissions = line.submissions.values().filter_map(Value::as_str);
         let once = [line.sample_id.as_str(), input.as_str(), line.submission.as_str()];
-        let mut texts = once.into_iter().chain(submissions);
-        texts.any(|text| text.to_lowercase().contains(&wanted)).then_some(at)
+        search.wants(once.into_iter().chain(submissions)).then_some(at)
     });
     found.into_iter().flatten().collect()
 }

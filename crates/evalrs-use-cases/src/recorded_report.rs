@@ -1,12 +1,16 @@
 //! The report of a run that is recorded: what `run --format` would have written.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use jiff::Timestamp;
 
 use super::reports::{Reports, process_facts, report_origin};
 use evalrs_base::file_path::{folder_of, join};
+use evalrs_metrics::diff::CaseName;
 use evalrs_metrics::diff::since::RunMoves;
+use evalrs_metrics::results::ResultLine;
+use evalrs_metrics::results::report::{Report, Results};
 use evalrs_report::{ProcessFacts, ReportFormat, ReportOptions, ReportedRun};
 use evalrs_store::record::RunFacts;
 use evalrs_store::record::read::PastRun;
@@ -33,6 +37,8 @@ pub struct RecordedReport<'a> {
     pub cache_dir: Option<String>,
     /// What moved since a run that somebody named; else what moved since the one that the record names.
     pub moved: Option<RunMoves>,
+    /// The cases whose results are written; none writes those of all.
+    pub only: Option<HashSet<CaseName>>,
 }
 
 impl RecordedReport<'_> {
@@ -50,10 +56,38 @@ impl RecordedReport<'_> {
         let origin = report_origin(&run.facts.origin, format.audience, self.root, system);
         let (written, warnings) = run.report(system, |report| {
             let mut reports = Reports::new(format, self.options, system);
-            reports.add(&ReportedRun { report, facts: &facts, origin: &origin }, out, system)?;
+            if self.only.is_none() {
+                reports.add(
+                    &ReportedRun { report, facts: &facts, origin: &origin },
+                    out,
+                    system,
+                )?;
+            } else {
+                let results = || self.selected(report);
+                let Report { header, summary, .. } = *report;
+                let report = &Report { header, summary, results: &results, briefs: None };
+                reports.add(
+                    &ReportedRun { report, facts: &facts, origin: &origin },
+                    out,
+                    system,
+                )?;
+            }
             reports.finish(out)
         });
         written.map(|()| warnings)
+    }
+
+    fn selected<'r>(&'r self, report: &'r Report<'_>) -> Results<'r> {
+        let is_wanted = |result: &ResultLine| {
+            self.only.as_ref().is_none_or(|only| {
+                only.contains(&CaseName {
+                    sample_id: result.sample_id.clone(),
+                    model: result.model.clone(),
+                    trial: result.trial,
+                })
+            })
+        };
+        Box::new((report.results)().filter(is_wanted))
     }
 }
 

@@ -101,12 +101,45 @@ fn runs_suites_and_samples_are_told() {
         ("state=unlabelled", "paris rome a/b ü?#"),
         ("state=labelled", ""),
         ("model=none", ""),
+        ("q=-CAPITAL+of+f", "rome a/b ü?#"),
+        ("q=/^par.s$/", "paris"),
+        ("q=-/^par.s$/", "rome a/b ü?#"),
+        ("min=0.5&grader=right", "paris a/b ü?#"),
+        ("max=0.5&grader=right", "rome"),
+        ("min=2", ""),
+        ("state=false_pass", ""),
+        ("state=false_fail", ""),
     ] {
         assert_eq!(ids(query), expected, "{query}");
     }
+    let label = |sample: &str, label: bool| {
+        let body = json!({"grader": "right", "label": label}).to_string();
+        let path = format!("/api/suites/shop/labels/{sample}");
+        assert_eq!(server.send("PUT", &path, &[], &body).status, 200);
+    };
+    label("paris", false);
+    label("rome", true);
+    assert_eq!((ids("state=false_pass"), ids("state=false_fail")), ("paris".into(), "rome".into()));
+    // What is exported of a list is what is in it.
+    let lines = |query: &str| {
+        let lines = server.get(&format!("/api/runs/{id}/report.jsonl?{query}"));
+        assert_eq!(lines.status, 200);
+        let lines = lines.body().lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let ids = lines.map(|line| line["sample_id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!((lines(""), lines("state=failed&grader=right")), (ids(""), "rome".into()));
+    let rows = server.get("/api/runs/latest/report.csv?q=rome&grader=right").body().to_owned();
+    assert_eq!((rows.lines().count(), rows.contains("paris")), (3, false), "{rows}");
     for (path, expected) in [
         ("/api/runs/latest/samples?grader=nope", "404 NOT_FOUND"),
         ("/api/runs/latest/samples?state=odd", "400 BAD_REQUEST"),
+        ("/api/runs/latest/samples?q=/(/", "400 BAD_REQUEST"),
+        ("/api/runs/latest/samples?min=x", "400 BAD_REQUEST"),
+        ("/api/runs/latest/report.csv?state=odd", "400 BAD_REQUEST"),
+        ("/api/runs/latest/report.csv?grader=nope", "404 NOT_FOUND"),
+        ("/api/runs/latest/report.html?q=rome", "400 BAD_REQUEST"),
+        ("/api/runs/latest/samples/nobody/results", "404 NOT_FOUND"),
         ("/api/runs/latest/samples?limit=501", "400 BAD_REQUEST"),
         ("/api/runs/latest/samples?skip=-1", "400 BAD_REQUEST"),
         ("/api/runs?skip=4294967296", "400 BAD_REQUEST"),
@@ -142,6 +175,25 @@ fn the_history_of_a_suite_is_that_of_the_command() {
         assert_eq!(server.get("/api/history?suite=none").refusal(), "404 NOT_FOUND");
         assert_eq!(server.get("/api/history").refusal(), "400 BAD_REQUEST");
     }
+}
+
+#[test]
+fn a_sample_has_results_in_other_runs() {
+    let space = shop();
+    space.write("data.jsonl", space.read("data.jsonl").replace("\"rome\"", "\"roma\""));
+    assert!(space.run(&["run", "suite.yaml", "--quiet"]).code() < 2);
+    let server = Server::new(space, &["suite.yaml"]);
+    let results = |sample: &str| {
+        let data = server.get(&format!("/api/runs/latest/samples/{sample}/results")).data();
+        let runs = data["runs"].as_array().unwrap().clone();
+        let ids = |run: &Value| run["results"][0]["sample_id"].as_str().unwrap().to_owned();
+        runs.iter().map(ids).collect::<Vec<_>>()
+    };
+    assert_eq!(results("paris"), ["paris", "paris"]);
+    assert_eq!(results("roma"), ["roma"]);
+    let runs = server.get("/api/runs/latest/samples/paris/results").data()["runs"].clone();
+    assert_eq!(runs[0]["run"], server.get("/api/runs/latest").data()["id"]);
+    assert!(runs[1]["run"].as_str() < runs[0]["run"].as_str() && runs[1]["started"].is_string());
 }
 
 #[test]

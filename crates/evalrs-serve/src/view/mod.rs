@@ -13,5 +13,6 @@ mod metrics;
 pub(crate) mod run;
 pub(crate) mod viewer;
 mod repeats;
+pub(crate) mod text_search;
 pub(crate) mod pictures;
 pub(crate) mod single_file;

@@ -21,8 +21,13 @@ pub(crate) struct RowQuery {
     pub tag: Option<String>,
     /// Only this model.
     pub model: Option<String>,
-    /// Only rows whose id, input or submission has this text, whatever the case.
+    /// Only rows whose id, input or submission has this text, whatever the case. `/…/` is a regular expression, and `-` before
+    /// either leaves out what has it.
     pub q: Option<String>,
+    /// Only rows with a score of at least this, by the grader or any.
+    pub min: Option<f64>,
+    /// Only rows with a score of at most this.
+    pub max: Option<f64>,
     /// What rows are sorted by.
     #[param(inline)]
     pub sort: RowSort,
@@ -48,6 +53,10 @@ pub(crate) enum WantedState {
     NotApplicable,
     /// The verdict and the label of a person differ.
     Disagrees,
+    /// The verdict passes what a person fails.
+    FalsePass,
+    /// The verdict fails what a person passes.
+    FalseFail,
     /// There is a human label.
     Labelled,
     /// Nobody has.
@@ -95,6 +104,7 @@ impl RowQuery {
         let model = self.model.as_deref();
         let is_wanted = |row: &IndexedRow| {
             model.is_none_or(|model| rows.model_of(row) == Some(model))
+                && self.has_score(row, grader)
                 && self.state.is_none_or(|state| is_of_state(state, row, grader, rows, labels))
                 && lines.iter().flatten().all(|lines| lines.contains(&row.at))
         };
@@ -115,6 +125,16 @@ impl RowQuery {
         }
         wanted
     }
+
+    /// Whether a verdict lies in the range that is wanted. What has no verdict lies in none.
+    fn has_score(&self, row: &IndexedRow, grader: Option<usize>) -> bool {
+        if self.min.is_none() && self.max.is_none() {
+            return true;
+        }
+        let range = self.min.unwrap_or(f64::NEG_INFINITY)..=self.max.unwrap_or(f64::INFINITY);
+        let known = verdicts(row, grader).filter(|(_, verdict)| verdict.state.passed().is_some());
+        known.map(|(_, verdict)| verdict.score).any(|score| range.contains(&score))
+    }
 }
 
 /// The verdicts that a query is about: that of its grader, else all, with their ordinals.
@@ -134,15 +154,18 @@ fn is_of_state(
 ) -> bool {
     let said =
         |at: usize, verdict: &CellVerdict| rows.people(row, &rows.graders[at], *verdict, labels);
+    let disagrees = |at: usize, verdict: &CellVerdict| {
+        said(at, verdict).label.is_some_and(|label| label.agrees == Some(false))
+    };
     verdicts(row, grader).any(|(at, verdict)| match state {
         WantedState::Passed => verdict.state == VerdictState::Passed,
         WantedState::Failed => verdict.state == VerdictState::Failed,
         WantedState::Errored => verdict.state == VerdictState::Errored,
         WantedState::Pending => verdict.state == VerdictState::Pending,
         WantedState::NotApplicable => verdict.state == VerdictState::NotApplicable,
-        WantedState::Disagrees => {
-            said(at, verdict).label.is_some_and(|label| label.agrees == Some(false))
-        }
+        WantedState::Disagrees => disagrees(at, verdict),
+        WantedState::FalsePass => verdict.state == VerdictState::Passed && disagrees(at, verdict),
+        WantedState::FalseFail => verdict.state == VerdictState::Failed && disagrees(at, verdict),
         WantedState::Disputed => said(at, verdict).disputed,
         WantedState::Labelled => !said(at, verdict).people.is_empty(),
         WantedState::Unlabelled => said(at, verdict).people.is_empty(),

@@ -1,15 +1,15 @@
 // The filters of a list of cases. What is chosen is the query of the address and nothing else.
 
-import { button, choice, element, field } from './dom.js'
+import { button, choice, element, field, refill } from './dom.js'
 
 /** The members of a query that are about the list. */
-export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'sort', 'order', 'view', 'only']
+export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'min', 'max', 'sort', 'order', 'view', 'only']
 
 /** How long nothing is typed before the search begins, in milliseconds. */
 const TYPING = 200
 
 const STATE_CHOICES = [['', 'any state'], ['passed', '✓ passed'], ['failed', '✗ failed'], ['errored', '! error'], ['pending', '… pending'], ['not_applicable', '– not applicable'],
-  ['disagrees', '≠ disagrees with people'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled'], ['disputed', '⇄ disputed: reviewers disagree']]
+  ['disagrees', '≠ disagrees with people'], ['false_pass', '≠ false pass'], ['false_fail', '≠ false fail'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled'], ['disputed', '⇄ disputed: reviewers disagree']]
 const SORTS = [['', 'as in the dataset'], ['id', 'by sample'], ['score', 'lowest score first'], ['score desc', 'highest score first']]
 
 /** The part of a query that is about the list. */
@@ -25,9 +25,12 @@ export function serverQuery(query) {
 
 /** Search and choices; `change(query)` is called with members that are another now. */
 export class CaseFilters {
-  constructor(run, change) {
-    this.change = change
-    this.search = element('input', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false', oninput: () => this.typed(), 'aria-keyshortcuts': '/' })
+  constructor(run, change, source) {
+    Object.assign(this, { run, change, source })
+    this.exports = element('span', { class: 'exports muted' })
+    this.search = element('input', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false', oninput: () => this.typed(), 'aria-keyshortcuts': '/', title: 'Words; /a pattern/ is a regular expression; - before either leaves out what has it' })
+    const bound = (name, placeholder) => element('input', { type: 'number', step: 'any', min: '0', max: '1', placeholder, class: 'bound', onchange: (event) => change({ [name]: event.target.value }) })
+    this.bounds = { min: bound('min', '0'), max: bound('max', '1') }
     const graders = [['', 'any grader'], ...run.graders.map((one) => [one.name, one.label ?? one.name])]
     this.choices = {
       grader: choice('Grader', graders, '', (grader) => change({ grader })),
@@ -44,7 +47,7 @@ export class CaseFilters {
     this.clear = button('Clear', () => change(Object.fromEntries(LIST_QUERY.filter((name) => name !== 'view').map((name) => [name, '']))), { class: 'quiet' })
     const { grader, state, tag, model, sort } = this.choices
     this.node = element('div', { class: 'filters', role: 'search', 'aria-label': 'Cases' }, field('Search', this.search, { class: 'field search' }),
-      [grader, state, tag, model, sort].map((one) => one?.node), element('div', { class: 'filter-end' }, this.clear, this.view, this.count))
+      [grader, state].map((one) => one.node), field('Score from', this.bounds.min), field('to', this.bounds.max), [tag, model, sort].map((one) => one?.node), element('div', { class: 'filter-end' }, this.clear, this.view, this.exports, this.count))
   }
 
   typed() {
@@ -57,9 +60,14 @@ export class CaseFilters {
     this.isMatrix = query.view === 'matrix'
     this.view.setAttribute('aria-pressed', this.isMatrix)
     if (document.activeElement !== this.search) this.search.value = query.q ?? ''
+    for (const [name, one] of Object.entries(this.bounds)) one.value = query[name] ?? ''
     for (const [name, one] of Object.entries(this.choices)) {
       if (!one) continue
       one.control.value = name === 'sort' ? [query.sort, query.order === 'desc' ? 'desc' : ''].filter(Boolean).join(' ') : query[name] ?? ''
+    }
+    if (this.source?.abilities.server && !this.run.under_way) {
+      const link = (format, text) => element('a', { href: this.source.download(this.run.id, format, { ...serverQuery(query), sort: '', order: '' }), download: `${this.run.id}.${format}` }, text)
+      refill(this.exports, 'Export: ', link('csv', 'CSV'), ' ', link('jsonl', 'JSON Lines'))
     }
     this.clear.disabled = !Object.keys(serverQuery(query)).length
   }

@@ -1,89 +1,155 @@
-// A conversation as it is read: roles, tool calls folded with their return inside, sub-agents set in.
+// A conversation as it is read: roles, tool calls folded with their return inside, sub-agents set in. Every message has a number and a link.
 
 import { beginning, counted, readable } from './text.js'
 import { badge } from './states.js'
-import { button, code, element, folded, foreign, longText } from './dom.js'
+import { button, code, element, folded, foreign, longText, refill } from './dom.js'
 import { picture, writtenText } from './markdown.js'
 
-/** Messages that are shown before a button shows more. */
+/** Messages that are shown before a button shows more, and before one that was looked for. */
 const FIRST = 200
+const BEFORE = 20
 
 const ROLES = { system: 'System', user: 'User', assistant: 'Assistant', reasoning: 'Reasoning', tool_call: 'Tool', tool_return: 'Return', other: 'Other' }
 
-/** The messages, in their order. */
+/** The messages, in their order. `linkTo(number)` is the address of one, where messages have addresses. */
 export function conversation(messages) {
-  const steps = paired(messages)
-  const node = element('div', { class: 'conversation' })
-  showFrom(node, steps, 0)
-  return node
+  return new Conversation(messages).node
 }
 
-function showFrom(node, steps, from) {
-  let block = null
-  for (const step of steps.slice(from, from + FIRST)) {
-    const parent = step.message.subagent ? (block ??= node.appendChild(subagent())) : node
-    if (!step.message.subagent) block = null
-    parent.append(stepNode(step))
+/** A conversation of which a part is in the page: any message can be brought there. */
+export class Conversation {
+  constructor(messages, linkTo = null) {
+    this.steps = paired(messages)
+    this.linkTo = linkTo
+    this.node = element('div', { class: 'conversation' })
+    this.isOpen = false
+    this.showFrom(0)
   }
-  const left = steps.length - from - FIRST
-  if (left <= 0) return
-  const more = button(`Show more: ${counted(left, 'message')} left`, () => {
-    more.remove()
-    showFrom(node, steps, from + FIRST)
-  }, { class: 'more' })
-  node.append(more)
+
+  /** Puts the steps from one on in the place of all that is shown. */
+  showFrom(from) {
+    this.from = from
+    this.to = from
+    this.nodes = new Map()
+    this.block = null
+    const earlier = from > 0 && button(`Show earlier: ${counted(from, 'message')}`, () => this.showFrom(Math.max(0, from - FIRST)), { class: 'more' })
+    refill(this.node, earlier)
+    this.showMore()
+  }
+
+  showMore() {
+    const { steps } = this
+    for (const [offset, step] of steps.slice(this.to, this.to + FIRST).entries()) {
+      const parent = step.message.subagent ? (this.block ??= this.node.appendChild(subagent())) : this.node
+      if (!step.message.subagent) this.block = null
+      const node = stepNode(step, this.linkTo && ((number) => this.linkOf(number)))
+      this.nodes.set(this.to + offset, node)
+      parent.append(node)
+    }
+    this.to = Math.min(steps.length, this.to + FIRST)
+    if (this.isOpen) this.setOpen(true)
+    const left = steps.length - this.to
+    if (left <= 0) return
+    const more = button(`Show more: ${counted(left, 'message')} left`, () => {
+      more.remove()
+      this.showMore()
+    }, { class: 'more' })
+    this.node.append(more)
+  }
+
+  linkOf(number) {
+    const href = this.linkTo(number)
+    return element('a', { class: 'message-number', href, 'aria-label': `Link to message ${number}`, onclick: (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return
+      event.preventDefault()
+      history.replaceState(history.state, '', href)
+      this.show(this.steps.findIndex((step) => step.number === number))
+    } }, `#${number}`)
+  }
+
+  /** The step with the message of this number. */
+  stepOf(number) {
+    return this.steps.findIndex((step) => step.number === number || step.answerNumber === number)
+  }
+
+  /** Brings a step into view, opened. */
+  show(at) {
+    if (!this.steps[at]) return
+    if (at < this.from || at >= this.to) this.showFrom(Math.max(0, at - BEFORE))
+    const node = this.nodes.get(at)
+    this.shown?.classList.remove('found')
+    this.shown = node
+    node.classList.add('found')
+    const details = node.querySelector('details')
+    if (details) details.open = true
+    node.scrollIntoView({ block: 'center' })
+  }
+
+  /** Opens or closes all that is folded. */
+  setOpen(isOpen) {
+    this.isOpen = isOpen
+    for (const details of this.node.querySelectorAll('details')) details.open = isOpen
+  }
 }
 
 function subagent() {
   return element('div', { class: 'subagent', role: 'group', 'aria-label': 'Sub-agent' }, element('p', { class: 'subagent-title' }, 'Sub-agent'))
 }
 
-/** Each call with the first return after it that names it; other messages alone. */
+/** Each call with the first return after it that names it; other messages alone. Numbers are those of messages, from 1. */
 export function paired(messages) {
   const open = new Map()
   const steps = []
-  for (const message of messages) {
+  for (const [at, message] of messages.entries()) {
     const waiting = message.role === 'tool_return' && message.call !== null ? open.get(message.call) : undefined
     if (waiting) {
       waiting.answer = message
+      waiting.answerNumber = at + 1
       open.delete(message.call)
       continue
     }
-    const step = { message, answer: null }
+    const step = { message, answer: null, number: at + 1 }
     if (message.role === 'tool_call' && message.call !== null) open.set(message.call, step)
     steps.push(step)
   }
   return steps
 }
 
-function stepNode({ message, answer }) {
-  if (message.role === 'tool_call') return callNode(message, answer)
-  if (message.role === 'tool_return') return returnNode(message)
-  const role = ROLES[message.role] ?? message.role
+/** Whether a tool failed in it. */
+export function isFailed({ message, answer }) {
+  return Boolean(message.is_error || answer?.is_error)
+}
+
+function stepNode(step, linkOf) {
+  const { message } = step
+  const said = message.role === 'tool_call' ? callNode(step) : message.role === 'tool_return' ? returnNode(message) : textNode(message)
+  const isPicture = message.role === 'other' && message.pictures?.length > 0
+  return element('div', { class: `message ${message.role}` }, element('div', { class: 'role' }, isPicture ? 'Picture' : ROLES[message.role] ?? message.role, ' ', linkOf?.(step.number)), element('div', { class: 'said' }, said))
+}
+
+function textNode(message) {
   const isQuiet = message.role === 'reasoning' || message.role === 'system'
   const text = message.text ?? ''
   const pictures = (message.pictures ?? []).map((address) => element('p', null, picture(address, '')))
   const body = isQuiet && text.length > 300 ? folded(beginning(text, 160), () => writtenText(text)) : (text || !pictures.length) && writtenText(text || '(empty)')
-  return element('div', { class: `message ${message.role}` }, element('div', { class: 'role' }, pictures.length > 0 && message.role === 'other' ? 'Picture' : role), element('div', { class: 'said' }, body, pictures))
+  return [body, pictures]
 }
 
-function callNode(message, answer) {
-  const isError = message.is_error || answer?.is_error
+function callNode({ message, answer }) {
+  const isError = isFailed({ message, answer })
   const summary = [element('span', { class: 'tool' }, foreign(message.name ?? 'tool')), ' ', foreign(beginning(message.arguments ?? '', 90), { class: 'foreign arguments' }),
     isError && badge('failed', 'error')]
   const inside = () => [
     element('h3', { class: 'minor' }, 'Arguments'), code(readable(message.arguments) ?? '(none)'), message.text && longText(message.text),
     answer && [element('h3', { class: 'minor' }, answer.is_error ? 'Returned an error' : 'Returned'), code(pretty(answer.text)), (answer.pictures ?? []).map((address) => picture(address, ''))],
     !answer && element('p', { class: 'muted' }, 'No return is recorded for this call.')]
-  return element('div', { class: 'message tool_call' }, element('div', { class: 'role' }, 'Tool'),
-    element('div', { class: 'said' }, folded(summary, inside, { class: 'call', open: isError })))
+  return folded(summary, inside, { class: 'call', open: isError })
 }
 
 function returnNode(message) {
   const summary = [element('span', { class: 'tool' }, foreign(message.name ?? 'tool')), ' returned ', foreign(beginning(message.text ?? '', 90), { class: 'foreign arguments' }),
     message.is_error && badge('failed', 'error')]
-  return element('div', { class: 'message tool_return' }, element('div', { class: 'role' }, 'Return'),
-    element('div', { class: 'said' }, folded(summary, () => code(pretty(message.text)), { class: 'call', open: message.is_error })))
+  return folded(summary, () => code(pretty(message.text)), { class: 'call', open: message.is_error })
 }
 
 /** JSON with indentation where the text is JSON, else the text. */

@@ -9,6 +9,7 @@ const KEYS = [
   ['Esc', 'back: from a case to its list, from a run to all runs'],
   ['/', 'search'],
   ['o', 'in a case: its other models, trials and runs beside it'],
+  ['f, e', 'in a long conversation: find, the next failed call'],
   ['m', 'in a case: texts as Markdown, or as they were written'],
   ['c', 'in answers: changes word by word, or whole texts'],
   ['y, n', 'label: pass, fail'],

@@ -3,12 +3,16 @@
 import { announce, notify } from './notices.js'
 import { answersReference, caseReference, placeQuery, reference } from './address.js'
 import { button, code, element, folded, foreign, refill } from './dom.js'
-import { conversation } from './conversation.js'
+import { Conversation } from './conversation.js'
+import { ConversationTools, linkCitations } from './conversation_tools.js'
 import { counted, named, readable } from './text.js'
 import { gradeCard, gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
 import { Labeller } from './labeller.js'
 import { showsRaw, toggleRaw, writtenText } from './markdown.js'
+
+/** So few messages need no tools to find something in them. */
+const FEW = 8
 
 /** Answers that were fetched ahead, by address; few, as they go out of date. */
 const ahead = new Map()
@@ -25,11 +29,11 @@ export async function casePage({ source, address, go }) {
   const list = listQuery({ ...address.query, model: address.query.among })
   const { model, trial } = address.query
   const [run, item] = await Promise.all([source.run(id), fetchCase(source, id, sample, { ...serverQuery(list), model, trial })])
-  return new CasePage(source, run, item, list, go)
+  return new CasePage(source, run, item, list, go, Number(address.query.m))
 }
 
 class CasePage {
-  constructor(source, run, item, list, go) {
+  constructor(source, run, item, list, go, wanted) {
     Object.assign(this, { source, run, item, list, go, title: `${item.sample_id} · ${run.suite}` })
     this.place = { sample_id: item.sample_id, model: item.model, trial: item.trial }
     this.back = reference(['runs', run.id], list)
@@ -44,6 +48,11 @@ class CasePage {
     // The card that keys label comes first: it is what the reader came for.
     this.names = [...names].sort((one, other) => (other === this.current) - (one === this.current))
     this.line = gradeLine(item)
+    this.wanted = wanted
+    if (item.conversation) {
+      this.talk = new Conversation(item.conversation, (number) => reference(['runs', run.id, 'samples', item.sample_id], { ...this.list, among: list.model, model: undefined, ...placeQuery(this.place), m: String(number) }))
+      this.tools = new ConversationTools(this.talk)
+    }
     this.aside = element('aside', { class: 'grades', 'aria-label': 'Grades' })
     this.showCards()
     this.node = element('div', { class: 'case' }, this.header(), element('div', { class: 'case-columns' }, element('div', { class: 'case-main' }, this.main()), this.aside))
@@ -93,7 +102,7 @@ class CasePage {
     return [
       item.conversation_note && element('p', { class: 'note' }, foreign(item.conversation_note)),
       !isAsked && block('Input', item.input),
-      shown && element('section', { class: 'block' }, element('h2', null, 'Conversation ', element('span', { class: 'count' }, counted(shown.length, 'message'))), conversation(shown)),
+      shown && element('section', { class: 'block' }, element('h2', null, 'Conversation ', element('span', { class: 'count' }, counted(shown.length, 'message'))), shown.length > FEW && [this.tools.node, this.tools.outline], this.talk.node),
       !shown && [...texts].map(([text, names]) => element('section', { class: 'block' },
         element('h2', null, 'Submission', texts.size > 1 && [' for ', foreign(names.join(', '))]), writtenText(text || '(empty)'))),
       block('Ground truth', item.ground_truth),
@@ -108,6 +117,8 @@ class CasePage {
       const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen) => this.save(name, value, seen) })
       this.labels.set(name, labels)
+      const rationale = this.talk && node.querySelector('.rationale')
+      if (rationale) linkCitations(rationale, this.talk)
       const pressed = labels.set.bind(labels)
       labels.set = (value) => {
         const kept = pressed(value)
@@ -159,12 +170,18 @@ class CasePage {
 
   makeKeys() {
     const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('No other case in the list.')
-    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }), o: () => this.go(this.answers()), m: () => this.toggleRaw() }
+    const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }), o: () => this.go(this.answers()), m: () => this.toggleRaw(), ...this.tools?.keys }
     if (!this.canLabel || !this.current) return keys
     const set = (value) => () => this.fixed ? notify(`Not labelled: ${this.fixed}`) : this.labels.get(this.current).set(value)
     const grader = this.run.graders.find((one) => one.name === this.current)
     for (const { key, value } of grader?.label_keys ?? []) keys[key] = set(value)
     return keys
+  }
+
+  /** The message that the address names is in view. */
+  shown() {
+    const at = this.talk && this.wanted ? this.talk.stepOf(this.wanted) : -1
+    if (at >= 0) requestAnimationFrame(() => this.talk.show(at))
   }
 
   /** After another grader was chosen the focus is on its card, which is in view. */

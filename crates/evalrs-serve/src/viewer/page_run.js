@@ -30,7 +30,7 @@ class RunPage {
     Object.assign(this, { source, run, go, title: `${run.suite} · ${run.id}` })
     this.trail = source.abilities.server ? [['Runs', []], [run.suite, ['suites', run.suite]], [run.id]] : [[run.suite], [run.id]]
     const change = (part) => this.changed(part)
-    this.makeFilters = () => new CaseFilters(this.run, change)
+    this.makeFilters = () => new CaseFilters(this.run, change, source)
     this.filters = this.makeFilters()
     this.list = new CaseList(source, run, change, (pages) => this.told(pages))
     this.matrix = new Matrix(source, run, change, (pages) => this.told(pages))

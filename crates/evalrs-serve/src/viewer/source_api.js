@@ -45,7 +45,7 @@ export class ApiSource {
   start = (body) => this.ask(['runs'], {}, { method: 'POST', body })
   stop = (run) => this.ask(['runs', run], {}, { method: 'DELETE' })
   events = (run) => new EventSource(requestPath(['api', 'runs', run, 'events']))
-  download = (run, format) => requestPath(['api', 'runs', run, `report.${format}`])
+  download = (run, format, query) => requestPath(['api', 'runs', run, `report.${format}`], query)
 
   /** A run; the one that was asked for last is kept, unless it changes. */
   run(id, { fresh = false } = {}) {

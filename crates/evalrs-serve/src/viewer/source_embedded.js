@@ -95,16 +95,32 @@ export function withRepeats(packed) {
 
 /** The rows that a query of a list asks for, in its order: as the server does it. */
 export function selectRows(rows, query) {
-  const words = (query.q ?? '').toLowerCase()
-  const found = rows.filter((row) => hasState(row, query)
+  const wants = textSearch(query.q ?? '')
+  const found = rows.filter((row) => hasState(row, query) && hasScore(row, query)
     && (!query.model || row.model === query.model)
     && (!query.tag || (row.tags ?? []).includes(query.tag))
-    && (!words || `${row.sample_id}\n${row.submission}`.toLowerCase().includes(words)))
+    && wants([row.sample_id, row.submission]))
   const factor = query.order === 'desc' ? -1 : 1
   if (query.sort === 'id') found.sort((one, other) => factor * (compared(one.sample_id, other.sample_id) || one.at - other.at))
   else if (query.sort === 'score') found.sort((one, other) => factor * (lowest(one, query) - lowest(other, query)) || one.at - other.at)
   else if (factor < 0) found.reverse()
   return found
+}
+
+/** What a search wants: words, or between slashes a regular expression; with `-` before it, what does not have it. */
+function textSearch(search) {
+  const isNegated = search.length > 1 && search.startsWith('-')
+  const text = isNegated ? search.slice(1) : search
+  if (!text) return () => true
+  const pattern = text.length > 2 && text.startsWith('/') && text.endsWith('/') ? new RegExp(text.slice(1, -1), 'ium') : null
+  const words = text.toLowerCase()
+  return (texts) => texts.some((one) => (pattern ? pattern.test(one) : one.toLowerCase().includes(words))) !== isNegated
+}
+
+function hasScore(row, { min, max, ...query }) {
+  if (!min && !max) return true
+  const isIn = (score) => typeof score === 'number' && (!min || score >= Number(min)) && (!max || score <= Number(max))
+  return gradesOf(row, query).some((grade) => isIn(grade.score))
 }
 
 function compared(one, other) {
@@ -123,6 +139,8 @@ function hasState(row, { state, ...query }) {
   if (state === 'labelled') return grades.some((grade) => grade.label || grade.disputed)
   if (state === 'disputed') return grades.some((grade) => grade.disputed)
   if (state === 'disagrees') return grades.some((grade) => grade.label?.agrees === false)
+  if (state === 'false_pass') return grades.some((grade) => grade.state === 'passed' && grade.label?.agrees === false)
+  if (state === 'false_fail') return grades.some((grade) => grade.state === 'failed' && grade.label?.agrees === false)
   return grades.some((grade) => grade.state === state)
 }
 
