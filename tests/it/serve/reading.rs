@@ -67,6 +67,13 @@ fn single_submissions_are_graded_by_functions() {
     }
 }
 
+/// The ids of the samples that a query lists.
+fn samples(server: &Server, query: &str) -> String {
+    let data = server.get(&format!("/api/runs/latest/samples?{query}")).data();
+    let ids = data["samples"].as_array().unwrap().iter();
+    ids.map(|row| row["sample_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn runs_suites_and_samples_are_told() {
     let server = Server::new(shop(), &["suite.yaml"]);
@@ -81,11 +88,7 @@ fn runs_suites_and_samples_are_told() {
         (&run["id"], &run["histograms"]["right"]),
         (&json!(id), &json!([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]))
     );
-    let ids = |query: &str| {
-        let data = server.get(&format!("/api/runs/{id}/samples?{query}")).data();
-        let ids = data["samples"].as_array().unwrap().iter();
-        ids.map(|row| row["sample_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
-    };
+    let ids = |query: &str| samples(&server, query);
     for (query, expected) in [
         ("", "paris rome a/b ü?#"),
         ("limit=1&skip=1", "rome"),
@@ -112,25 +115,6 @@ fn runs_suites_and_samples_are_told() {
     ] {
         assert_eq!(ids(query), expected, "{query}");
     }
-    let label = |sample: &str, label: bool| {
-        let body = json!({"grader": "right", "label": label}).to_string();
-        let path = format!("/api/suites/shop/labels/{sample}");
-        assert_eq!(server.send("PUT", &path, &[], &body).status, 200);
-    };
-    label("paris", false);
-    label("rome", true);
-    assert_eq!((ids("state=false_pass"), ids("state=false_fail")), ("paris".into(), "rome".into()));
-    // What is exported of a list is what is in it.
-    let lines = |query: &str| {
-        let lines = server.get(&format!("/api/runs/{id}/report.jsonl?{query}"));
-        assert_eq!(lines.status, 200);
-        let lines = lines.body().lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let ids = lines.map(|line| line["sample_id"].as_str().unwrap().to_owned());
-        ids.collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!((lines(""), lines("state=failed&grader=right")), (ids(""), "rome".into()));
-    let rows = server.get("/api/runs/latest/report.csv?q=rome&grader=right").body().to_owned();
-    assert_eq!((rows.lines().count(), rows.contains("paris")), (3, false), "{rows}");
     for (path, expected) in [
         ("/api/runs/latest/samples?grader=nope", "404 NOT_FOUND"),
         ("/api/runs/latest/samples?state=odd", "400 BAD_REQUEST"),
@@ -175,6 +159,31 @@ fn the_history_of_a_suite_is_that_of_the_command() {
         assert_eq!(server.get("/api/history?suite=none").refusal(), "404 NOT_FOUND");
         assert_eq!(server.get("/api/history").refusal(), "400 BAD_REQUEST");
     }
+}
+
+#[test]
+fn what_disagrees_with_labels_is_listed_and_lists_are_exported() {
+    let server = Server::new(shop(), &["suite.yaml"]);
+    let ids = |query: &str| samples(&server, query);
+    let label = |sample: &str, label: bool| {
+        let body = json!({"grader": "right", "label": label}).to_string();
+        let path = format!("/api/suites/shop/labels/{sample}");
+        assert_eq!(server.send("PUT", &path, &[], &body).status, 200);
+    };
+    label("paris", false);
+    label("rome", true);
+    assert_eq!((ids("state=false_pass"), ids("state=false_fail")), ("paris".into(), "rome".into()));
+    // What is exported of a list is what is in it.
+    let lines = |query: &str| {
+        let lines = server.get(&format!("/api/runs/latest/report.jsonl?{query}"));
+        assert_eq!(lines.status, 200);
+        let lines = lines.body().lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let ids = lines.map(|line| line["sample_id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!((lines(""), lines("state=failed&grader=right")), (ids(""), "rome".into()));
+    let rows = server.get("/api/runs/latest/report.csv?q=rome&grader=right").body().to_owned();
+    assert_eq!((rows.lines().count(), rows.contains("paris")), (3, false), "{rows}");
 }
 
 #[test]
