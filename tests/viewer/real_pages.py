@@ -81,6 +81,25 @@ def long_conversation():
     return [*messages, {"role": "assistant", "content": "Done."}]
 
 
+AGENTS = """\
+name: agents
+dataset: agents.jsonl
+graders:
+  calls: {kind: tool, function: max_tool_calls, config: {max: 8}}
+"""
+
+
+def two_agents():
+    """Claude Code with two tasks at once."""
+    def said(number, text, parent):
+        return {"type": "assistant", "parent_tool_use_id": parent, "message": {"id": f"m{number}", "role": "assistant", "content": [{"type": "text", "text": text}]}}
+
+    tasks = [{"type": "tool_use", "id": f"t{at}", "name": "Task", "input": {"description": what, "prompt": "p"}} for at, what in [(1, "Read the log"), (2, "Read the code")]]
+    return [{"type": "user", "message": {"role": "user", "content": "Why?"}}, {"type": "assistant", "message": {"id": "m0", "role": "assistant", "content": tasks}},
+        said(1, "one of one", "t1"), said(2, "one of two", "t2"), said(3, "two of one", "t1"), said(4, "two of two", "t2"),
+        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "done"} for at in (1, 2)]}}, said(5, "Because.", None)]
+
+
 PICTURES = """\
 name: pictures
 dataset: pictures.jsonl
@@ -127,7 +146,7 @@ class Workspace:
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml", "long.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml", "long.yaml", "agents.yaml"]
         (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
         rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
         (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -140,12 +159,12 @@ class Workspace:
         del rows[23]["ground_truth"]
         labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
         # A suite that nothing runs: its page says what is wrong with it.
-        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES), ("long.yaml", LONG), ("cites.py", CITES)]:
+        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES), ("long.yaml", LONG), ("agents.yaml", AGENTS), ("cites.py", CITES)]:
             (folder / name).write_text(text, encoding="utf-8")
         answers = [{"id": f"case {at}", "model": model, "trial": trial, "input": f"May I return shoes after {at} days?", "output": REPLIES[(at + trial + (model == "large")) % 2], "ground_truth": "30 days"}
             for at in range(3) for model in ("small", "large") for trial in (0, 1)]
         picture = [{"id": "seen", "messages": [{"role": "user", "content": [{"type": "text", "text": "What is on it?"}, {"type": "image_url", "image_url": {"url": PIXEL}}]}, {"role": "assistant", "content": MARKDOWN}]}]
-        for name, lines in [("shop.jsonl", answers), ("pictures.jsonl", picture), ("long.jsonl", [{"id": "long", "messages": long_conversation()}]), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
+        for name, lines in [("shop.jsonl", answers), ("pictures.jsonl", picture), ("agents.jsonl", [{"id": "both", "messages": two_agents()}]), ("long.jsonl", [{"id": "long", "messages": long_conversation()}]), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
             (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         if EPISODES.exists():
             self.suites.append("tau-bench.yaml")
@@ -677,6 +696,17 @@ class Reading(pages.PageTest):
         page.locator(".rationale").get_by_role("button", name="[M240]").click()
         expect(self.found()).to_have_text("#240")
         expect(page.locator(".rationale button")).to_have_count(2)
+
+    def test_sub_agents_at_work_at_once_stand_apart_and_lead_to_their_calls(self):
+        page = self.open(f"/runs/{latest('agents')}/samples/both")
+        agents = page.get_by_role("group", name="Sub-agent")
+        expect(agents).to_have_count(2)
+        expect(agents.nth(0).locator(".subagent-title")).to_contain_text("Sub-agent: Read the log")
+        # Their lines interleave in the recording.
+        expect(agents.nth(0).locator(".message")).to_have_count(2)
+        expect(agents.nth(1)).to_contain_text("two of two")
+        agents.nth(1).get_by_role("button", name="from #3").click()
+        expect(self.found()).to_have_text("#3")
 
     def test_a_message_has_a_link(self):
         page = self.open_long()

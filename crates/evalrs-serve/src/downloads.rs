@@ -101,7 +101,7 @@ impl ReportFile {
     )),
     (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
-    (status = 409, description = "The run has not ended, or its record cannot be read", body = ErrorEnvelope),
+    (status = 409, description = "The run has not ended, its record cannot be read, or the file takes no filters", body = ErrorEnvelope),
 ))]
 pub(super) async fn report(
     State(served): State<Arc<ServedWorkspace>>,
@@ -111,7 +111,7 @@ pub(super) async fn report(
     let file = ReportFile::named(&names.file)?;
     let is_part = query != RowQuery::default();
     if is_part && !file.takes_parts() {
-        return Err(ApiError::bad_request("only report.csv and report.jsonl take filters"));
+        return Err(ApiError::conflict("only report.csv and report.jsonl take filters"));
     }
     let id = Arc::clone(&served).named(names.id).await?;
     let report = beside(move || {

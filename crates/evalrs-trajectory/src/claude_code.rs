@@ -157,6 +157,7 @@ fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> ReadResult {
             }
         }
     }
+    turns.started_by(lines.first().and_then(|line| line.get("parent_tool_use_id").as_str()));
     for body in bodies {
         turns.push_of(body, subagent);
     }
@@ -166,6 +167,7 @@ fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> ReadResult {
 fn single(line: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     line.object("a Claude Code event (an object)")?;
     let subtype = line.get("subtype");
+    turns.started_by(line.get("parent_tool_use_id").as_str());
     match line.get("type").text("an event type (a string)")? {
         "user" if !is_meta(line) => {
             let message = line.get("message");

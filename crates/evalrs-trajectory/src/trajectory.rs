@@ -1,5 +1,7 @@
 //! What a target did for one sample: turns of messages, in one shape whatever recorded them.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -37,6 +39,15 @@ pub struct Message {
     pub body: MessageBody,
     /// Whether a sub-agent sent it, not the target itself.
     pub subagent: bool,
+    /// The call that started that sub-agent, where the recording says. It is shown, and reaches no key.
+    pub started_by: Option<Arc<str>>,
+}
+
+impl Message {
+    /// A message of the target itself or of its user.
+    pub fn new(body: MessageBody) -> Self {
+        Self { body, subagent: false, started_by: None }
+    }
 }
 
 /// What a message says or does. One recorded message may become several of these, in order.
@@ -93,7 +104,7 @@ impl ToolReturn {
 impl Trajectory {
     /// The trajectory of a target of which only the last answer is known: one assistant message.
     pub fn from_output(text: &str) -> Self {
-        let message = Message { body: MessageBody::Assistant(text.to_owned()), subagent: false };
+        let message = Message::new(MessageBody::Assistant(text.to_owned()));
         Self {
             turns: vec![Turn { messages: vec![message] }],
             agent_state: None,
@@ -131,7 +142,7 @@ impl Trajectory {
         if answer.trim().is_empty() || self.final_output() == Some(answer) {
             return self;
         }
-        let message = Message { body: MessageBody::Assistant(answer.to_owned()), subagent: false };
+        let message = Message::new(MessageBody::Assistant(answer.to_owned()));
         match self.turns.last_mut() {
             Some(turn) => turn.messages.push(message),
             None => self.turns.push(Turn { messages: vec![message] }),

@@ -4,6 +4,8 @@
 //! first user message (instructions, a greeting) belongs to the first turn, so that turn `i` always answers
 //! input `i`.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::node::RecordedNode;
@@ -50,6 +52,8 @@ pub(super) struct Turns {
     calls: usize,
     totals: TrajectoryTotals,
     has_totals: bool,
+    /// The call that started the sub-agent whose messages are read.
+    started_by: Option<Arc<str>>,
 }
 
 /// How far the last turn is.
@@ -115,13 +119,19 @@ impl Turns {
         self.push_of(body, false);
     }
 
+    /// Says which call started the sub-agent whose messages follow.
+    pub(super) fn started_by(&mut self, call: Option<&str>) {
+        self.started_by = call.map(Arc::from);
+    }
+
     /// Adds a message, perhaps of a sub-agent.
     pub(super) fn push_of(&mut self, body: MessageBody, subagent: bool) {
         if self.state == TurnState::Over {
             self.start();
         }
         self.calls += usize::from(matches!(body, MessageBody::ToolCall(_)));
-        let message = Message { body, subagent };
+        let started_by = self.started_by.clone().filter(|_| subagent);
+        let message = Message { body, subagent, started_by };
         match self.done.last_mut() {
             Some(turn) => turn.messages.push(message),
             None => self.done.push(Turn { messages: vec![message] }),

@@ -122,7 +122,7 @@ fn runs_suites_and_samples_are_told() {
         ("/api/runs/latest/samples?min=x", "400 BAD_REQUEST"),
         ("/api/runs/latest/report.csv?state=odd", "400 BAD_REQUEST"),
         ("/api/runs/latest/report.csv?grader=nope", "404 NOT_FOUND"),
-        ("/api/runs/latest/report.html?q=rome", "400 BAD_REQUEST"),
+        ("/api/runs/latest/report.html?q=rome", "409 CONFLICT"),
         ("/api/runs/latest/samples/nobody/results", "404 NOT_FOUND"),
         ("/api/runs/latest/samples?limit=501", "400 BAD_REQUEST"),
         ("/api/runs/latest/samples?skip=-1", "400 BAD_REQUEST"),

@@ -14,6 +14,9 @@ pub(crate) struct MessageView {
     pub text: Option<String>,
     /// Whether a sub-agent sent it.
     subagent: bool,
+    /// The call that started that sub-agent, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_by: Option<String>,
     /// The tool that is called or answers.
     name: Option<String>,
     /// The arguments of a call: JSON where they are, else the text.
@@ -36,6 +39,7 @@ fn message(message: &Message) -> MessageView {
         role,
         text: Some(text.clone()),
         subagent: message.subagent,
+        started_by: message.started_by.as_deref().map(str::to_owned),
         name: None,
         arguments: None,
         call: None,

@@ -31,6 +31,7 @@ export class Conversation {
     this.from = from
     this.to = from
     this.nodes = new Map()
+    this.blocks = new Map()
     this.block = null
     const earlier = from > 0 && button(`Show earlier: ${counted(from, 'message')}`, () => this.showFrom(Math.max(0, from - FIRST)), { class: 'more' })
     refill(this.node, earlier)
@@ -40,8 +41,7 @@ export class Conversation {
   showMore() {
     const { steps } = this
     for (const [offset, step] of steps.slice(this.to, this.to + FIRST).entries()) {
-      const parent = step.message.subagent ? (this.block ??= this.node.appendChild(subagent())) : this.node
-      if (!step.message.subagent) this.block = null
+      const parent = this.placeOf(step)
       const node = stepNode(step, this.linkTo && ((number) => this.linkOf(number)))
       this.nodes.set(this.to + offset, node)
       parent.append(node)
@@ -55,6 +55,25 @@ export class Conversation {
       this.showMore()
     }, { class: 'more' })
     this.node.append(more)
+  }
+
+  /** Where a step stands: those of one sub-agent together, also where several worked at the same time. */
+  placeOf({ message: { subagent: isOfSubagent, started_by: call } }) {
+    if (!isOfSubagent) {
+      this.block = null
+      return this.node
+    }
+    if (!call) return this.block ??= this.node.appendChild(subagent('Sub-agent'))
+    if (!this.blocks.has(call)) this.blocks.set(call, this.node.appendChild(subagent(this.titleOf(call))))
+    return this.blocks.get(call)
+  }
+
+  /** What a sub-agent was started for, with a link to the call. */
+  titleOf(call) {
+    const at = this.steps.findIndex(({ message }) => message.role === 'tool_call' && message.call === call)
+    if (at < 0) return 'Sub-agent'
+    const { message, number } = this.steps[at]
+    return ['Sub-agent: ', foreign(taskOf(message)), ' ', button(`from #${number}`, () => this.show(at), { class: 'quiet from-call' })]
   }
 
   linkOf(number) {
@@ -92,8 +111,14 @@ export class Conversation {
   }
 }
 
-function subagent() {
-  return element('div', { class: 'subagent', role: 'group', 'aria-label': 'Sub-agent' }, element('p', { class: 'subagent-title' }, 'Sub-agent'))
+function subagent(title) {
+  return element('div', { class: 'subagent', role: 'group', 'aria-label': 'Sub-agent' }, element('p', { class: 'subagent-title' }, title))
+}
+
+/** What a call asks a sub-agent for. */
+export function taskOf({ name, arguments: args }) {
+  const said = typeof args === 'object' && args ? args.description ?? args.task ?? args.prompt : args
+  return beginning(said || name || 'task', 80)
 }
 
 /** Each call with the first return after it that names it; other messages alone. Numbers are those of messages, from 1. */

@@ -2,7 +2,7 @@
 
 import { beginning, counted } from './text.js'
 import { button, element, field, folded, foreign } from './dom.js'
-import { isFailed } from './conversation.js'
+import { isFailed, taskOf } from './conversation.js'
 
 /** The most lines of an outline. */
 const MOST_LINES = 3000
@@ -73,13 +73,16 @@ const SHORT_ROLES = { system: 'system', user: 'user', assistant: 'says', reasoni
 
 /** A line for each step. A press brings it into view. */
 function outline(talk) {
+  let last = null
   const lines = talk.steps.slice(0, MOST_LINES).map((step, at) => {
     const { message } = step
     const isCall = message.role === 'tool_call'
     const name = isCall ? foreign(message.name ?? 'tool', { class: 'foreign tool' }) : element('span', { class: 'muted' }, SHORT_ROLES[message.role] ?? message.role)
+    const starter = message.started_by && message.started_by !== last && talk.steps.find((one) => one.message.call === message.started_by && one.message.role === 'tool_call')
+    last = message.started_by
     const text = isCall ? beginning(message.arguments ?? '', 60) : beginning(message.text ?? '', 80)
     const kind = [message.subagent && 'of-subagent', message.role === 'user' && 'of-user', isFailed(step) && 'is-failed'].filter(Boolean).join(' ')
-    return element('li', { class: kind || null }, button([element('span', { class: 'muted figures' }, `#${step.number}`), ' ', name, ' ', foreign(text), isFailed(step) && element('span', { class: 'failed-mark' }, ' ✗ failed')], () => talk.show(at), { class: 'quiet' }))
+    return element('li', { class: kind || null }, button([element('span', { class: 'muted figures' }, `#${step.number}`), ' ', starter && element('strong', null, foreign(taskOf(starter.message)), ': '), name, ' ', foreign(text), isFailed(step) && element('span', { class: 'failed-mark' }, ' ✗ failed')], () => talk.show(at), { class: 'quiet' }))
   })
   const left = talk.steps.length - lines.length
   return [element('ol', { class: 'outline-lines' }, lines), left > 0 && element('p', { class: 'muted small' }, `The first ${counted(lines.length)} of ${counted(talk.steps.length, 'step')}.`)]

@@ -100,13 +100,15 @@ export function agreementTable(agreement) {
     hasDistance && element('p', { class: 'muted small' }, 'Mean distance: how far scores lie from labels that are scores, of 1 at most.')]
 }
 
-/** The means of parts of the results: by tag, by model. */
-export function partTables(summary, metrics) {
+/** The means of parts of the results: by tag, by model. A part leads to its cases. */
+export function partTables(run) {
+  const { summary, metrics } = run
   const names = Object.keys(metrics)
-  const one = (title, parts) => parts && Object.keys(parts).length > 0 && folded(`${title} (${Object.keys(parts).length})`, () =>
+  const cases = (name, part) => element('a', { href: reference(['runs', run.id], { [name]: part }) }, foreign(part))
+  const one = (title, name, parts) => parts && Object.keys(parts).length > 0 && folded(`${title} (${Object.keys(parts).length})`, () =>
     table(title, [title, '#Grades', ...names.map((name) => `#${metrics[name].label ?? name}`)], Object.entries(parts).map(([part, own]) => [
-      foreign(part), figures(counted(Object.values(own)[0]?.n)), ...names.map((name) => figures(withError(own[name]?.avg_score_attempted, own[name]?.stderr)))])))
-  return [one('By tag', summary?.by_tag), one('By model', summary?.by_model)].filter(Boolean)
+      cases(name, part), figures(counted(Object.values(own)[0]?.n)), ...names.map((name) => figures(withError(own[name]?.avg_score_attempted, own[name]?.stderr)))])))
+  return [one('By tag', 'tag', summary?.by_tag), one('By model', 'model', summary?.by_model)].filter(Boolean)
 }
 
 /** The rubrics of graders that are judges, folded. */

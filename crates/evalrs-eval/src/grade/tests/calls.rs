@@ -5,12 +5,12 @@ use super::*;
 
 fn call(name: &str, arguments: &str) -> Message {
     let call = ToolCall { id: None, name: name.to_owned(), arguments: arguments.to_owned() };
-    Message { body: MessageBody::ToolCall(call), subagent: false }
+    Message::new(MessageBody::ToolCall(call))
 }
 
 fn answer(failed: bool) -> Message {
     let answer = ToolReturn { call_id: None, output: "x".to_owned(), says_error: false, failed };
-    Message { body: MessageBody::ToolReturn(answer), subagent: false }
+    Message::new(MessageBody::ToolReturn(answer))
 }
 
 fn of_subagent(message: Message) -> Message {
@@ -144,7 +144,7 @@ fn answers_that_look_like_errors_are_some_where_the_suite_says_so() {
             says_error: false,
             failed: false,
         };
-        let answer = Message { body: MessageBody::ToolReturn(answer), subagent: false };
+        let answer = Message::new(MessageBody::ToolReturn(answer));
         trajectory(vec![call("a", "{}"), answer])
     };
     for (output, pattern, expected) in [
