@@ -18,8 +18,9 @@ use evalrs_graph::results;
 use evalrs_model::outcome::read_body;
 use evalrs_store::{Entry, OutcomeStore, OverlayStore};
 use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
-use evalrs_use_cases::open::{loaded_session, overrides};
+use evalrs_use_cases::open::{loaded_session, new_session, overrides};
 use evalrs_use_cases::settling::settle_on_console;
 
 /// Counts what others made; with `--recheck` repeats some and says which differ.
@@ -50,7 +51,12 @@ pub(super) fn audit(args: &AuditArgs, console: &mut Console<'_>) -> Result<ExitS
     };
     fastrand::shuffle(&mut found.foreign);
     found.foreign.truncate(wanted as usize);
-    let drawn = DrawnJudgments { session: &session, found: &found, store: &store };
+    let drawn = DrawnJudgments {
+        session: &session,
+        found: &found,
+        store: &store,
+        surroundings: &surroundings,
+    };
     let over = Overrides { samples: drawn.samples(), ..over };
     let repeats = repeat(&drawn, &settings, args, over, console)?;
     let status = repeats.status();
@@ -73,6 +79,7 @@ struct DrawnJudgments<'a> {
     session: &'a Session,
     found: &'a SessionJudgments,
     store: &'a Arc<dyn OutcomeStore>,
+    surroundings: &'a SuiteContext,
 }
 
 impl DrawnJudgments<'_> {
@@ -119,7 +126,9 @@ fn repeat(
     over: Overrides,
     console: &mut Console<'_>,
 ) -> Result<JudgmentRepeats, Error> {
-    let (_, mut session) = loaded_session(&args.suite, &args.store, over, console)?;
+    let mut session = new_session(&args.suite, drawn.surroundings, over);
+    // Its warnings have been said.
+    session.load(console.system);
     let foreign = &drawn.found.foreign;
     let keys = foreign.iter().map(|judgment| judgment.call.key);
     let settings =

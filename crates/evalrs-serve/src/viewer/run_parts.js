@@ -45,7 +45,7 @@ export function metricsTable(run) {
   const rows = all.map(([name, metric]) => {
     const grader = run.graders.find((one) => one.name === name)
     const counts = run.histograms?.[name]
-    return [[foreign(metric.label ?? name, { class: 'foreign grader-name', title: name }), grader && element('div', { class: 'muted small' }, describe(grader))],
+    return [[foreign(metric.label ?? name, { class: 'foreign grader-name', title: name }), grader && element('span', { class: 'muted small' }, ' ', describe(grader))],
       within(decimal(metric.mean), bounds95(metric.interval), metric.stderr), within(percent(metric.pass_rate), bounds95(metric.pass_rate_interval, hundredths)), figures(counted(metric.n)),
       errorCount(metric.errors), ...hasLeftOut ? [figures(counted(metric.not_applicable ?? 0))] : [],
       counts?.some((count) => count > 0) ? histogram(counts, name) : element('span', { class: 'histogram-space' })]
