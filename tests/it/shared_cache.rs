@@ -413,6 +413,23 @@ fn a_server_that_fails_in_the_middle_is_a_warning() {
 }
 
 /// What somebody who may write to the bucket does, and what a reader is told.
+#[cfg(unix)]
+#[test]
+fn an_object_that_cannot_be_read_hides_no_other() {
+    let machines = Machines::new();
+    machines.written_in_twelve(&kind());
+    for path in machines.segments("ci") {
+        // A link to itself: even root cannot open it.
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+    }
+    let clone = machines.clone_with("");
+    let ran = clone.run(&["cache", "pull"]);
+    // Each is tried, and named.
+    assert!(ran.stderr().matches("is not used").count() > 2, "{}", ran.shown());
+    assert!(!ran.stderr().contains("were not read"), "{}", ran.shown());
+}
+
 #[test]
 fn a_session_of_watch_reads_what_it_lacks_once() {
     let machines = Machines::new();

@@ -181,7 +181,7 @@ impl FileReport {
             labels: self.labels.clone(),
             cache_dir: self.cache_dir.clone(),
             moved: None,
-            only: self.only.clone(),
+            only: self.only.as_ref(),
         };
         match format {
             Some(format) => report.write(format, out, &OsSystem),

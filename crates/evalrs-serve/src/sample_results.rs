@@ -10,7 +10,7 @@ use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnve
 use super::samples::SamplePlace;
 use super::served::{ServedWorkspace, beside};
 use crate::view::rows::{RowView, RunRows};
-use crate::view::run::labelled_graders;
+use crate::view::run::{labelled_graders, started};
 use evalrs_store::record::read::PastRun;
 use evalrs_system::os::OsSystem;
 
@@ -64,6 +64,9 @@ fn results_of(served: &ServedWorkspace, run: &PastRun, sample: &str) -> Option<S
     let rows = RunRows::of_one_sample(&OsSystem, run, labelled_graders(&run.header), sample);
     let labels = served.labels(run, &rows);
     let results: Vec<RowView> = rows.rows.iter().map(|row| rows.view(row, &labels)).collect();
-    let started = served.view(run).started().map(str::to_owned);
-    (!results.is_empty()).then(|| SampleRun { run: run.id.clone(), started, results })
+    (!results.is_empty()).then(|| SampleRun {
+        run: run.id.clone(),
+        started: started(&OsSystem, run),
+        results,
+    })
 }

@@ -287,9 +287,12 @@ impl Bucket {
         if self.is_away() { Err(self.said(path, &error)) } else { Ok(()) }
     }
 
-    /// What a store could not do. What it gives no reason for is that nobody answered, also after some retries.
+    /// What a store could not do. What a server gives no reason for is that it did not answer, also after some retries. A folder
+    /// answers at once: a file of it that cannot be read says nothing of the others.
     fn failed(&self, path: &str, error: &Error) -> String {
-        self.is_away.fetch_or(matches!(error, Error::Generic { .. }), Ordering::Relaxed);
+        let is_server = !self.url.starts_with("file:");
+        let is_away = is_server && matches!(error, Error::Generic { .. });
+        self.is_away.fetch_or(is_away, Ordering::Relaxed);
         self.said(path, error)
     }
 

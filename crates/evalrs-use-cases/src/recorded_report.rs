@@ -38,7 +38,7 @@ pub struct RecordedReport<'a> {
     /// What moved since a run that somebody named; else what moved since the one that the record names.
     pub moved: Option<RunMoves>,
     /// The cases whose results are written; none writes those of all.
-    pub only: Option<HashSet<CaseName>>,
+    pub only: Option<&'a HashSet<CaseName>>,
 }
 
 impl RecordedReport<'_> {
@@ -79,7 +79,7 @@ impl RecordedReport<'_> {
 
     fn selected<'r>(&'r self, report: &'r Report<'_>) -> Results<'r> {
         let is_wanted = |result: &ResultLine| {
-            self.only.as_ref().is_none_or(|only| {
+            self.only.is_none_or(|only| {
                 only.contains(&CaseName {
                     sample_id: result.sample_id.clone(),
                     model: result.model.clone(),

@@ -44,8 +44,8 @@ pub(super) fn audit(args: &AuditArgs, console: &mut Console<'_>) -> Result<ExitS
         repeated: None,
     };
     let Some(wanted) = args.recheck.filter(|_| !found.foreign.is_empty()) else {
-        let cost = found.cost(&session, &surroundings.prices()).map(|cost| cost.to_string());
-        audit.cost = cost;
+        let cost = found.cost(&session, &surroundings.prices());
+        audit.cost = cost.map(|cost| cost.to_string());
         audit.show(args.json, console)?;
         return Ok(ExitStatus::Success);
     };

@@ -51,13 +51,9 @@ pub struct SessionJudgments {
 
 impl SessionJudgments {
     /// What repeating those of others would cost; none where a price is not known.
-    pub fn cost(&self, session: &Session, prices: &Prices) -> Option<Cost> {
-        let preview = Preview {
-            to_ask: self.foreign.iter().map(|judgment| judgment.call).collect(),
-            tallies: self.preview.tallies.clone(),
-            used: self.preview.used.clone(),
-            ..Preview::default()
-        };
+    pub fn cost(self, session: &Session, prices: &Prices) -> Option<Cost> {
+        let to_ask = self.foreign.into_iter().map(|judgment| judgment.call).collect();
+        let preview = Preview { to_ask, ..self.preview };
         let bills = forecast(session, &preview, prices).graders;
         bills.into_iter().fold(Bill::default(), Bill::and).cost
     }

@@ -185,15 +185,15 @@ fn facts(system: &dyn System, run: &PastRun) -> Facts {
     serde_json::from_value(read_value(system, &join(&run.folder, "run.json"))).unwrap_or_default()
 }
 
+/// When a run began.
+pub(crate) fn started(system: &dyn System, run: &PastRun) -> Option<String> {
+    facts(system, run).started
+}
+
 impl RunView {
     pub(crate) fn read(system: &dyn System, run: &PastRun, under_way: bool) -> Self {
         let summary = read_value(system, &join(&run.folder, "summary.json"));
         Self { under_way, ..Self::new(system, run, &summary, &facts(system, run)) }
-    }
-
-    /// When it began.
-    pub(crate) fn started(&self) -> Option<&str> {
-        self.started.as_deref()
     }
 
     fn new(system: &dyn System, run: &PastRun, summary: &Value, facts: &Facts) -> Self {

@@ -11,15 +11,18 @@ const BEFORE = 20
 
 const ROLES = { system: 'System', user: 'User', assistant: 'Assistant', reasoning: 'Reasoning', tool_call: 'Tool', tool_return: 'Return', other: 'Other' }
 
-/** The messages, in their order. `linkTo(number)` is the address of one, where messages have addresses. */
+/** The messages, in their order. */
 export function conversation(messages) {
   return new Conversation(messages).node
 }
 
-/** A conversation of which a part is in the page: any message can be brought there. */
+/** A conversation of which a part is in the page: any message can be brought there. `linkTo(number)` is the address of one. */
 export class Conversation {
   constructor(messages, linkTo = null) {
     this.steps = paired(messages)
+    /** Where the step with a message of this number stands, and the call of this id. */
+    this.places = new Map(this.steps.flatMap((step, at) => [[step.number, at], [step.answerNumber, at]]))
+    this.calls = new Map(this.steps.flatMap(({ message }, at) => (message.role === 'tool_call' && message.call ? [[message.call, at]] : [])))
     this.linkTo = linkTo
     this.node = element('div', { class: 'conversation' })
     this.isOpen = false
@@ -70,8 +73,8 @@ export class Conversation {
 
   /** What a sub-agent was started for, with a link to the call. */
   titleOf(call) {
-    const at = this.steps.findIndex(({ message }) => message.role === 'tool_call' && message.call === call)
-    if (at < 0) return 'Sub-agent'
+    const at = this.calls.get(call)
+    if (at === undefined) return 'Sub-agent'
     const { message, number } = this.steps[at]
     return ['Sub-agent: ', foreign(taskOf(message)), ' ', button(`from #${number}`, () => this.show(at), { class: 'quiet from-call' })]
   }
@@ -82,13 +85,13 @@ export class Conversation {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return
       event.preventDefault()
       history.replaceState(history.state, '', href)
-      this.show(this.steps.findIndex((step) => step.number === number))
+      this.show(this.stepOf(number))
     } }, `#${number}`)
   }
 
   /** The step with the message of this number. */
   stepOf(number) {
-    return this.steps.findIndex((step) => step.number === number || step.answerNumber === number)
+    return this.places.get(number) ?? -1
   }
 
   /** Brings a step into view, opened. */

@@ -78,7 +78,7 @@ function outline(talk) {
     const { message } = step
     const isCall = message.role === 'tool_call'
     const name = isCall ? foreign(message.name ?? 'tool', { class: 'foreign tool' }) : element('span', { class: 'muted' }, SHORT_ROLES[message.role] ?? message.role)
-    const starter = message.started_by && message.started_by !== last && talk.steps.find((one) => one.message.call === message.started_by && one.message.role === 'tool_call')
+    const starter = message.started_by !== last && talk.steps[talk.calls.get(message.started_by)]
     last = message.started_by
     const text = isCall ? beginning(message.arguments ?? '', 60) : beginning(message.text ?? '', 80)
     const kind = [message.subagent && 'of-subagent', message.role === 'user' && 'of-user', isFailed(step) && 'is-failed'].filter(Boolean).join(' ')
