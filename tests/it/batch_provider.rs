@@ -42,6 +42,8 @@ pub(crate) struct Faults {
     pub expired: Option<usize>,
     /// Every so many replies of batches are no verdicts.
     pub invalid: Option<usize>,
+    /// Every so many replies of batches end at their token limit.
+    pub cut: Option<usize>,
     /// The status that every so many requests of a batch end with.
     pub failed: Option<(usize, u16)>,
     /// Files without a line have an empty name instead of none.
@@ -365,7 +367,10 @@ fn result(
         json!({"message": refused.unwrap_or_else(|| "no".to_owned()), "type": "overloaded_error"});
     let said =
         if every(state.faults.invalid, at) { "no verdict".to_owned() } else { verdict(body) };
-    let reply = reply(name, state.model.unwrap_or("m-1"), &said);
+    let mut reply = reply(name, state.model.unwrap_or("m-1"), &said);
+    if every(state.faults.cut, at) {
+        cut(&mut reply);
+    }
     match name {
         "openai" if !is_answered => json!({"custom_id": id, "error": {"message": "too late"}}),
         "openai" => {
@@ -423,6 +428,19 @@ fn reply(name: &str, model: &str, text: &str) -> Value {
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 10, "completion_tokens": 2},
         }),
+    }
+}
+
+/// Has a reply end at its token limit.
+fn cut(reply: &mut Value) {
+    for (ending, word) in [
+        ("/stop_reason", "max_tokens"),
+        ("/candidates/0/finishReason", "MAX_TOKENS"),
+        ("/choices/0/finish_reason", "length"),
+    ] {
+        if let Some(ending) = reply.pointer_mut(ending) {
+            *ending = json!(word);
+        }
     }
 }
 

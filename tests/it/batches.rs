@@ -418,6 +418,22 @@ fn a_model_that_never_gives_a_verdict_is_not_paid_for_ever() {
 }
 
 #[test]
+fn a_reply_of_a_batch_that_was_cut_is_called_alone() {
+    for name in PROVIDERS {
+        let provider = BatchProvider::new(name);
+        let space = space(name);
+        assert_eq!(run(&space, &provider, &["--batch"]).code(), 4);
+        provider.set(Faults { cut: Some(10), ..Faults::default() });
+        // Nothing is sent in a second batch: it would be cut there, too.
+        let ended = run(&space, &provider, &["--batch=always"]);
+        assert_eq!(ended.code(), 0, "{name}: {}", ended.shown());
+        assert!(ended.stderr().contains("ended at its token limit"), "{}", ended.stderr());
+        assert_eq!(provider.made(), 1, "{name}");
+        assert_eq!(space.record("results.jsonl"), live(name), "{name}");
+    }
+}
+
+#[test]
 fn judgments_that_were_repeated_in_a_batch_replace_those_before() {
     let provider = BatchProvider::new("openai");
     let space = space("openai");

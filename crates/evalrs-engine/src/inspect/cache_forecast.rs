@@ -47,13 +47,14 @@ struct SharedPrefix<'a> {
 #[derive(Default)]
 struct ModelPrefixes {
     least: u64,
-    /// Whether what is written is kept for an hour.
-    is_for_hour: bool,
     written: u64,
     read: u64,
     short: u64,
     short_tokens: u64,
 }
+
+/// The same by model, and by whether what is written is kept for an hour: that has a price of its own.
+type ModelsPrefixes = BTreeMap<(String, bool), ModelPrefixes>;
 
 /// How many tokens are sent to a judge of a grader for each that the tokenizer counts: by grader, judge and model.
 pub(super) type TokenRatio<'a> = &'a dyn Fn(usize, usize, &str) -> f64;
@@ -65,13 +66,13 @@ pub(super) fn forecast(
     prices: &Prices,
     ratio: TokenRatio<'_>,
 ) -> CacheForecast {
-    let mut models: BTreeMap<String, ModelPrefixes> = BTreeMap::new();
+    let mut models = ModelsPrefixes::new();
     for shared in shared_prefixes(session, preview) {
         add(session, &shared, ratio, &mut models);
     }
     let mut forecast = CacheForecast { saved: Some(Cost::ZERO), ..CacheForecast::default() };
-    for (model, found) in models {
-        let ModelPrefixes { least, is_for_hour, written, read, short, short_tokens } = found;
+    for ((model, is_for_hour), found) in models {
+        let ModelPrefixes { least, written, read, short, short_tokens } = found;
         forecast.written += written;
         forecast.read += read;
         let saved = prices.billing(&model).map(|price| {
@@ -112,7 +113,7 @@ fn add(
     session: &Session,
     shared: &SharedPrefix<'_>,
     ratio: TokenRatio<'_>,
-    models: &mut BTreeMap<String, ModelPrefixes>,
+    models: &mut ModelsPrefixes,
 ) -> Option<()> {
     let ToAsk { cell, ballot, key, purpose, .. } = *shared.first;
     let waiting = WaitingAction { purpose, ..WaitingAction::new(cell, ballot, key) };
@@ -125,9 +126,8 @@ fn add(
     let beginning = action.user.get(..action.shared)?;
     let estimated = (estimate(&action.system) + estimate(beginning)) as f64;
     let tokens = (estimated * ratio(cell.grader, at, &access.spec.model)).round() as u64;
-    let found = models.entry(access.spec.model.clone()).or_default();
+    let found = models.entry((access.spec.model.clone(), caching.is_for_hour)).or_default();
     found.least = caching.least;
-    found.is_for_hour = caching.is_for_hour;
     if tokens < caching.least {
         found.short += 1;
         found.short_tokens += tokens;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::MOST_ATTEMPTS;
 use super::access::{accesses_of, look};
 use super::find::find_lost;
 use super::repeated::RepeatedActions;
@@ -19,7 +20,7 @@ use evalrs_eval::judge::provider::batches::{BatchAnswer, BatchResult, BatchState
 use evalrs_eval::judge::without_secrets;
 use evalrs_exec::{BatchService, EndpointId, JudgeEndpointId, Launch};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
-use evalrs_model::outcome::{Outcome, StoredOutcome, sum_of_known};
+use evalrs_model::outcome::{FailureKind, Outcome, StoredOutcome, sum_of_known};
 use evalrs_store::{Entry, KeyMarks, OpenBatch};
 
 /// Results that are written at once.
@@ -205,7 +206,12 @@ impl CollectedBatch {
         match wanted.get(&key) {
             Some(waiting) => {
                 let landed = read(resolver, ended, waiting, result)?;
-                if landed.outcome.is_kept() {
+                let is_cut = matches!(&landed.outcome, Outcome::Failure(failure) if failure.kind == FailureKind::Truncated);
+                if is_cut {
+                    // Another batch would cut it, too. Alone it is retried with twice as many tokens.
+                    resolver.batches.attempts.insert(key, MOST_ATTEMPTS);
+                }
+                if landed.outcome.is_kept() && !is_cut {
                     self.wanted.push((*waiting, landed));
                 } else {
                     note_unfinished(resolver, self, waiting, &landed);
