@@ -90,6 +90,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, message)
     }
 
+    /// What was read before is not what is there now.
+    pub(super) fn outdated(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::PRECONDITION_FAILED, message)
+    }
+
     /// The address has no such method.
     pub(super) fn method_not_allowed() -> Self {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "this address does not support the method")
@@ -122,6 +127,7 @@ impl ApiError {
             StatusCode::FORBIDDEN => "FORBIDDEN",
             StatusCode::METHOD_NOT_ALLOWED => "METHOD_NOT_ALLOWED",
             StatusCode::CONFLICT => "CONFLICT",
+            StatusCode::PRECONDITION_FAILED => "PRECONDITION_FAILED",
             _ => "INTERNAL",
         }
     }

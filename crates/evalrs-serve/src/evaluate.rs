@@ -1,6 +1,7 @@
 //! Begins evaluations, stops them, and reports their events.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -16,6 +17,8 @@ use utoipa::ToSchema;
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::job::{EvaluationJob, JobProgress};
 use super::live_grades::LiveGrades;
+use super::rubrics::{TriedRubrics, tried_files};
+use super::run_preview::{RunPreview, preview_run};
 use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::run::{RunView, open_run};
 use evalrs_base::file_path::join;
@@ -24,6 +27,7 @@ use evalrs_graph::results::unknown_samples;
 use evalrs_store::record;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
+use evalrs_system::overlay::OverlaySystem;
 use evalrs_use_cases::args::EvaluateArgs;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::ExitStatus;
@@ -48,6 +52,15 @@ pub(super) struct RunRequest {
     /// Only these samples.
     #[serde(default)]
     samples: Vec<String>,
+    /// Grader → the text of a rubric that is tried instead of the written one. No file changes.
+    #[serde(default)]
+    overrides: BTreeMap<String, String>,
+    /// Whether cached judgments of these graders and samples are repeated.
+    #[serde(default)]
+    refresh: bool,
+    /// Whether nothing begins: the answer says what the run would call, and what that would cost.
+    #[serde(default)]
+    preview: bool,
 }
 
 /// An evaluation that has begun.
@@ -99,6 +112,7 @@ impl RunRequest {
 
     fn args(&self, path: &str, served: &ServedWorkspace) -> Result<EvaluateArgs, ApiError> {
         let mut words = vec!["evalrs".to_owned(), "--quiet".to_owned()];
+        words.extend(self.refresh.then(|| "--refresh".to_owned()));
         words.extend(self.frozen.then(|| "--frozen".to_owned()));
         words.extend(self.max_cost.map(|dollars| format!("--max-cost={dollars}")));
         words.extend(self.graders.iter().map(|name| format!("--grader={name}")));
@@ -114,7 +128,10 @@ impl RunRequest {
 }
 
 /// Begins to evaluate a suite.
+///
+/// With `preview` nothing begins.
 #[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = RunRequest, responses(
+    (status = 200, body = Envelope<RunPreview>, description = "What it would call: nothing has begun"),
     (status = 202, body = Envelope<BegunRun>, headers(("Location" = String))),
     (status = 400, body = ErrorEnvelope),
     (status = 403, body = ErrorEnvelope),
@@ -129,13 +146,24 @@ pub(super) async fn begin_run(
     served.check_writable()?;
     let suite = served.known_suite(&wanted.suite)?;
     let mut args = wanted.args(&suite.path, &served)?;
-    let wanted = beside({
+    args.labels.clone_from(&served.labels);
+    let is_preview = wanted.preview;
+    let (wanted, files) = beside({
         let served = Arc::clone(&served);
         let suite = suite.clone();
-        move || wanted.known(&served, &suite)
+        move || {
+            let wanted = wanted.known(&served, &suite)?;
+            let files = tried_files(&served, &suite, &wanted.overrides)?;
+            Ok((wanted, files))
+        }
     })
     .await?;
-    args.labels.clone_from(&served.labels);
+    if is_preview {
+        let suite = suite.clone();
+        let previewed = beside(move || preview_run(&served, &suite, &args, files)).await?;
+        return Ok(Data(previewed).into_response());
+    }
+    let tried = TriedRubrics { graders: wanted.overrides.into_keys().collect(), files };
     let id = record::run_id(&OsSystem, &served.home, OsSystem.now());
     let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
         ApiError::conflict("another evaluation is running: wait for its end, or stop it")
@@ -144,7 +172,7 @@ pub(super) async fn begin_run(
     let thread = std::thread::Builder::new().name("evaluation".to_owned());
     let started = thread.spawn({
         let job = Arc::clone(&job);
-        move || evaluate(&args, &job, &home)
+        move || evaluate(&args, &tried, &job, &home)
     });
     if let Err(error) = started {
         job.end(None, Some("no thread could be started"));
@@ -159,11 +187,13 @@ pub(super) async fn begin_run(
 }
 
 /// Evaluates, and reports how it ended in any case.
-fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
+fn evaluate(args: &EvaluateArgs, tried: &TriedRubrics, job: &Arc<EvaluationJob>, home: &str) {
+    let system = OverlaySystem::new(&OsSystem, tried.files.clone());
     let folder = join(&record::runs_of(home), &job.id);
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let watched = EvaluationFollower {
             id: job.id.clone(),
+            tried: tried.graders.clone(),
             progress: RefCell::new(Box::new(JobProgress::new(Arc::clone(job)))),
             grades: RefCell::new(Box::new(LiveGrades::new(Arc::clone(job), folder))),
             stop: Arc::clone(&job.stop),
@@ -171,7 +201,7 @@ fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
         let mut out = std::io::sink();
         let mut said = Vec::new();
         let mut console = Console {
-            system: &OsSystem,
+            system: &system,
             out: &mut out,
             err: &mut said,
             is_terminal: false,

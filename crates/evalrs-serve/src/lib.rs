@@ -40,6 +40,8 @@ mod samples;
 mod live_grades;
 mod evaluate;
 mod labels;
+mod rubrics;
+mod run_preview;
 mod grade;
 mod grade_in_suite;
 mod page;
@@ -283,6 +285,7 @@ fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
         .routes(routes!(suites::list_suites))
         .routes(routes!(suites::get_suite))
         .routes(routes!(labels::put_label))
+        .routes(routes!(rubrics::get_rubric, rubrics::put_rubric))
         .routes(routes!(runs::meta))
         .routes(routes!(runs::list_runs, evaluate::begin_run))
         .routes(routes!(runs::get_run, evaluate::stop_run))

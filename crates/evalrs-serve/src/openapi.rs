@@ -21,6 +21,7 @@ fn meaning(status: &str) -> &'static str {
         "202" => "It has begun",
         "404" => "Nothing has that name",
         "409" => "Something else is running, or conflicts",
+        "412" => "It was changed since it was read",
         "413" => "The body is too large",
         "422" => "The body is JSON, and a member of it is wrong: the message names it",
         other => REFUSALS.iter().find(|(status, _)| *status == other).map_or("", |(_, text)| text),

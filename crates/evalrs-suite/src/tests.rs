@@ -33,7 +33,7 @@ impl Memory {
         memory
     }
 
-    fn env(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.to_owned(), value.to_owned());
         self
     }

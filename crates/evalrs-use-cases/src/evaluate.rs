@@ -57,6 +57,8 @@ use evalrs_system::traced::TracedSystem;
 pub struct EvaluationFollower {
     /// The id of its record.
     pub id: String,
+    /// The graders whose rubrics are tried: no file has them. Such a run is part of no history.
+    pub tried: Vec<String>,
     /// Shows what happens.
     pub progress: RefCell<Box<dyn Progress>>,
     /// Follows the grades as they are made.
@@ -292,6 +294,7 @@ fn run_one(
         uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
         usage: summary.all_usage,
+        tried: watched.map(|watched| watched.tried.clone()).unwrap_or_default(),
         ..RunFacts { writers, ..facts_of(&settled) }
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
@@ -418,7 +421,8 @@ fn update_records(
     questions: &Questions,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    if !args.frozen && !args.no_record {
+    let is_of_files = ended.facts.tried.is_empty();
+    if !args.frozen && !args.no_record && is_of_files {
         remember(ended, questions, console.system).or_else(|error| {
             writeln!(console.err, "warning: cannot add the run to its history: {error}")
         })?;

@@ -23,19 +23,24 @@ fn space() -> Space {
 }
 
 fn server(judge: &Judge) -> Server {
+    server_of(space(), judge)
+}
+
+/// A server over the suite of a workspace, whose judge is this one.
+pub(super) fn server_of(space: Space, judge: &Judge) -> Server {
     Server::with(
-        space(),
+        space,
         &["suite.yaml"],
         &[("OPENAI_BASE_URL", judge.url().as_str()), ("OPENAI_API_KEY", "key")],
     )
 }
 
-fn verdict() -> Answer {
+pub(super) fn verdict() -> Answer {
     Answer::text(&json!({"score": 1.0, "rationale": "kind"}).to_string())
 }
 
 /// The names and the data of events.
-fn events(text: &str) -> Vec<(String, Value)> {
+pub(super) fn events(text: &str) -> Vec<(String, Value)> {
     let field = |event: &str, name: &str| {
         let line = event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         line.unwrap_or_default().to_owned()

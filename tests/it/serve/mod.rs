@@ -9,6 +9,7 @@ mod labelling;
 mod people;
 mod reading;
 mod report_page;
+mod rubrics;
 mod sessions;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -277,6 +277,7 @@ fn the_api_describes_itself() {
         "/api/runs/{id}/{file}",
         "/api/suites",
         "/api/suites/{name}",
+        "/api/suites/{name}/graders/{grader}/rubric",
         "/api/suites/{name}/labels/{sample}",
         "/api/targets",
         "/api/targets/{id}",

@@ -39,6 +39,9 @@ pub(crate) struct RunView {
     /// Which part of the samples it evaluated, as `2/7`; absent where it was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
+    /// The graders whose rubrics were tried on a page: no file had them. Absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tried: Vec<String>,
     /// Samples.
     samples: Option<u64>,
     /// Results: samples × models × trials.
@@ -161,6 +164,7 @@ struct Facts {
     started: Option<String>,
     finished: Option<String>,
     interrupted: bool,
+    tried: Vec<String>,
     exit_code: Option<u64>,
     actions: OrderedMap<Map<String, Value>>,
     session: Option<SessionActions>,
@@ -226,6 +230,7 @@ impl RunView {
             session: system.open(&join(&run.folder, SAVES)).is_ok(),
             narrowed: run.header.is_narrowed(),
             part: run.header.settings.get("partition").and_then(Value::as_str).map(str::to_owned),
+            tried: facts.tried.clone(),
             samples: summary["samples"].as_u64(),
             results: summary["results"].as_u64(),
             gate: object_or_null(&summary["gate"]),

@@ -89,6 +89,9 @@ pub struct RunFacts {
     /// Why its judges may not be relied on, where that alone decided the exit code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncalibrated: Vec<String>,
+    /// The graders whose rubrics were tried on a page: no file had them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<String>,
     /// The files it came from.
     pub origin: RecordedOrigin,
     /// Grader → its result.

@@ -87,7 +87,7 @@ pub struct RowRubric {
 }
 
 /// A file cut at its front matter: that with the line before it, and the text behind. None if it is never closed.
-fn cut(file: &str) -> Option<(&str, &str)> {
+pub(crate) fn cut(file: &str) -> Option<(&str, &str)> {
     let is_rule = |line: &&str| line.trim_end() == "---";
     let mut lines = file.split_inclusive('\n');
     let Some(first) = lines.next().filter(is_rule) else { return Some(("", file)) };
@@ -103,7 +103,7 @@ fn cut(file: &str) -> Option<(&str, &str)> {
 }
 
 /// The text with every end of a line a line feed.
-fn with_line_feeds(text: &str) -> Cow<'_, str> {
+pub(crate) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
     }
