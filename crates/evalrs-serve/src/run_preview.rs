@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::sink;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::answer::ApiError;
-use super::grade_in_suite::load;
 use super::served::{ServedSuite, ServedWorkspace};
 use evalrs_engine::inspect::forecast::{Bill, forecast};
 use evalrs_engine::inspect::preview::preview;
@@ -36,6 +36,9 @@ pub(super) struct RunPreview {
     cost: Option<f64>,
     /// The models whose price is not known.
     unpriced: Vec<String>,
+    /// What may be wrong with the suite, as `evalrs validate --json` says.
+    #[schema(value_type = Vec<Object>)]
+    problems: Value,
 }
 
 /// What the evaluation of `suite` would call, where these files say something else.
@@ -49,7 +52,10 @@ pub(super) fn preview_run(
     let system = OverlaySystem::new(&OsSystem, files);
     let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let mut session = new_session(&suite.path, &surroundings, over);
-    load(&mut session, &system)?;
+    let problems = session.load(&system);
+    if let Some(error) = problems.iter().find(|problem| problem.is_error()) {
+        return Err(ApiError::unprocessable(error.message.clone()));
+    }
     let mut nowhere = [sink(), sink()];
     let mut console = Console::silent(&system, &mut nowhere);
     let store = surroundings.store(&mut console).map_err(ApiError::failed)?;
@@ -67,5 +73,6 @@ pub(super) fn preview_run(
         output_tokens: bill.output,
         cost: bill.cost.map(|cost| cost.dollars()),
         unpriced: expected.unpriced,
+        problems: json!(problems),
     })
 }

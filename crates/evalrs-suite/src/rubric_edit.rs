@@ -307,7 +307,8 @@ fn forms(old: &str, before: &str, text: &str) -> Vec<String> {
     let is_block = old.starts_with(['|', '>']);
     let is_line = !text.contains('\n');
     let first = old.lines().next().filter(|_| is_block).unwrap_or_default();
-    let comment = first.find(" #").map_or("", |at| &first[at..]);
+    let rest = first.find(' ').map_or("", |at| &first[at..]);
+    let comment = if rest.trim_start().starts_with('#') { rest } else { "" };
     let block = block(before, text, comment);
     if is_line && !is_block {
         let own = if old.starts_with(['"', '\'']) { quoted.clone() } else { text.to_owned() };

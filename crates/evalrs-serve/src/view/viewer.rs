@@ -16,7 +16,8 @@ const MODULES: &[(&str, &str)] = modules!(
     "virtual_rows.js" "runs_list.js" "trends.js" "markdown.js" "conversation.js" "conversation_tools.js" "judgments.js" "labeller.js"
     "labels.js" "grade_card.js" "run_parts.js" "case_filters.js" "case_list.js" "matrix.js"
     "live.js" "page_runs.js" "page_suite.js" "page_run.js" "page_case.js" "word_changes.js"
-    "page_answers.js" "diff_agreement.js" "diff_moved.js" "page_diff.js" "main.js"
+    "page_answers.js" "diff_agreement.js" "diff_moved.js" "page_diff.js" "rubric_tries.js"
+    "page_rubric.js" "main.js"
 );
 
 pub(crate) fn page() -> &'static str {

@@ -44,6 +44,11 @@ export function caseReference(run, place, list = {}) {
   return reference(['runs', run, 'samples', place.sample_id], { ...list, among: list.model, model: undefined, ...placeQuery(place) })
 }
 
+/** The reference to the editor of a rubric, with the cases that it was opened for. */
+export function rubricReference(suite, grader, query = {}) {
+  return reference(['suites', suite, 'graders', grader], query)
+}
+
 /** The part of a query that says which case of a sample is meant. */
 export function placeQuery(place) {
   return { model: place.model ?? undefined, trial: place.trial ? String(place.trial) : undefined }

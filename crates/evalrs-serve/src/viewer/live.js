@@ -34,9 +34,9 @@ export function follow(source, run, on) {
   listen('evaluated', refreshSoon)
   listen('waiting', (data) => on.note(data.text))
   listen('note', (data) => on.note(data.text))
-  listen('ended', () => {
+  listen('ended', (data) => {
     end()
-    on.ended()
+    on.ended(data)
   })
   stream.onopen = () => on.connection(true)
   stream.onerror = () => on.connection(false, stream.readyState === EventSource.CLOSED)

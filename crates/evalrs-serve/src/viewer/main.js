@@ -9,6 +9,7 @@ import { casePage } from './page_case.js'
 import { diffPage } from './page_diff.js'
 import { EmbeddedSource } from './source_embedded.js'
 import { here, reference, useHash } from './address.js'
+import { rubricPage } from './page_rubric.js'
 import { runPage } from './page_run.js'
 import { runsPage } from './page_runs.js'
 import { startKeyboard } from './keyboard.js'
@@ -140,6 +141,7 @@ class Viewer {
     if (path[0] === 'runs' && path[2] === 'samples' && path.length === 4) return casePage(context)
     if (path[0] === 'runs' && path[2] === 'samples' && path[4] === 'answers' && path.length === 5) return answersPage(context)
     if (server && path[0] === 'suites' && path.length === 2) return suitePage(context)
+    if (server && path[0] === 'suites' && path[2] === 'graders' && path.length === 4) return rubricPage(context)
     if (server && path[0] === 'diff' && path.length === 1) return diffPage(context)
     throw Object.assign(new Error('No page at this address.'), { code: 'NOT_FOUND' })
   }

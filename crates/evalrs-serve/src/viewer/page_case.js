@@ -1,7 +1,7 @@
 // A case: its conversation, its grades and why, and the human labels.
 
 import { announce, notify } from './notices.js'
-import { answersReference, caseReference, placeQuery, reference } from './address.js'
+import { answersReference, caseReference, placeQuery, reference, rubricReference } from './address.js'
 import { button, code, element, folded, foreign, refill } from './dom.js'
 import { Conversation } from './conversation.js'
 import { ConversationTools, linkCitations } from './conversation_tools.js'
@@ -115,6 +115,7 @@ class CasePage {
     const rule = this.canLabel && this.names.length > 1 && element('p', { class: 'muted small label-rule' }, 'Keys label the marked grade. Press the name of another grader to label its grade.')
     refill(this.aside, this.names.map((name) => {
       const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
+        editor: this.canLabel && rubricReference(this.run.suite, name, { run: this.run.id, sample: this.item.sample_id }),
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen) => this.save(name, value, seen) })
       this.labels.set(name, labels)
       const rationale = this.talk && node.querySelector('.rationale')

@@ -61,7 +61,7 @@ class RunPage {
       run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
       element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run), declaredTable(run)),
         agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)))
-    if (!this.folds.firstChild || !run.under_way) refill(this.folds, partTables(run), promptList(run.graders, longText))
+    if (!this.folds.firstChild || !run.under_way) refill(this.folds, partTables(run), promptList(run, longText, this.source.takesLabels(run.suite)))
   }
 
   /** Another query for the same run: the address follows, and the rows. */

@@ -5,7 +5,7 @@ import { counted } from './text.js'
 import { failureBox, notify } from './notices.js'
 import { badge, runBadge } from './states.js'
 import { largeTrends } from './trends.js'
-import { reference } from './address.js'
+import { reference, rubricReference } from './address.js'
 import { runsList } from './runs_list.js'
 
 export async function suitePage({ source, address, go }) {
@@ -27,7 +27,7 @@ export async function suitePage({ source, address, go }) {
       isServed && source.abilities.start && startForm(source, name, go),
       section('trends', 'Trends', history.failure ? failureBox('The history could not be fetched', history.failure)
         : history.runs.length ? largeTrends(history) : element('p', { class: 'muted' }, 'No history yet.')),
-      isServed && section('graders', 'Graders', graders(suite.graders)),
+      isServed && section('graders', 'Graders', graders(name, suite.graders)),
       section('runs', ['Runs ', element('span', { class: 'count' }, counted(pages.total ?? 0))], view.node)],
     keys: { j: () => view.move(1), k: () => view.move(-1), Enter: () => view.currentLink()?.click(), Escape: () => go(reference([])) },
     shown: () => view.draw(),
@@ -39,9 +39,10 @@ function section(id, title, ...children) {
   return element('section', { 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), children)
 }
 
-function graders(list) {
+/** Graders, each rubric with a link to its editor. */
+function graders(suite, list) {
   const hasLabels = list.some((one) => one.label)
-  return table('Graders', ['Name', 'Kind', hasLabels && 'Shown as'].filter(Boolean), list.map((one) => [foreign(one.name), one.kind, hasLabels && foreign(one.label ?? '–')].filter(Boolean)))
+  return table('Graders', ['Name', 'Kind', hasLabels && 'Shown as'].filter(Boolean), list.map((one) => [one.kind === 'rubric' ? element('a', { href: rubricReference(suite, one.name) }, foreign(one.name)) : foreign(one.name), one.kind, hasLabels && foreign(one.label ?? '–')].filter(Boolean)))
 }
 
 function problemList(problems) {

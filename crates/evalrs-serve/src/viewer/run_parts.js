@@ -4,7 +4,7 @@ import { bounds95, counted, decimal, duration, money, moment, percent, withError
 import { button, element, folded, foreign, table } from './dom.js'
 import { histogram } from './charts.js'
 import { prefer, preference } from './preferences.js'
-import { reference } from './address.js'
+import { reference, rubricReference } from './address.js'
 
 /** The most models that are named. */
 const MAX_MODELS = 3
@@ -111,9 +111,10 @@ export function partTables(run) {
   return [one('By tag', 'tag', summary?.by_tag), one('By model', 'model', summary?.by_model)].filter(Boolean)
 }
 
-/** The rubrics of graders that are judges, folded. */
-export function promptList(graders, longText) {
-  return graders.filter((one) => one.prompt).map((one) => folded(['Rubric of ', foreign(one.name)], () => longText(one.prompt)))
+/** The rubrics of graders that are judges, folded, each with a link to its editor where there is one. */
+export function promptList({ graders, suite, id }, longText, isEdited) {
+  return graders.filter((one) => one.prompt).map((one) => folded(['Rubric of ', foreign(one.name)], () => [
+    isEdited && element('p', null, element('a', { href: rubricReference(suite, one.name, { run: id }) }, 'Edit it and try it')), longText(one.prompt)]))
 }
 
 /** How verdicts can have moved, what is best first. */

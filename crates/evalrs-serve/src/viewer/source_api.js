@@ -43,6 +43,8 @@ export class ApiSource {
   sample = (run, sample, query) => this.get(['runs', run, 'samples', sample], query)
   results = (run, sample) => this.get(['runs', run, 'samples', sample, 'results'])
   start = (body) => this.ask(['runs'], {}, { method: 'POST', body })
+  rubric = (suite, grader) => this.get(['suites', suite, 'graders', grader, 'rubric'])
+  saveRubric = (suite, grader, text, version) => this.ask(['suites', suite, 'graders', grader, 'rubric'], {}, { method: 'PUT', body: { text }, ifMatch: version === '*' ? version : `"${version}"` })
   stop = (run) => this.ask(['runs', run], {}, { method: 'DELETE' })
   events = (run) => new EventSource(requestPath(['api', 'runs', run, 'events']))
   download = (run, format, query) => requestPath(['api', 'runs', run, `report.${format}`], query)
@@ -72,9 +74,9 @@ export class ApiSource {
     return this.ask(path, query, {})
   }
 
-  async ask(path, query, { method = 'GET', body }) {
+  async ask(path, query, { method = 'GET', body, ifMatch }) {
     const address = requestPath(['api', ...path], query)
-    const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) }
+    const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...(ifMatch && { 'if-match': ifMatch }) }
     let response
     try {
       response = await fetch(address, { method, headers, body: body && JSON.stringify(body) })

@@ -67,9 +67,9 @@ fn a_text_in_a_suite_is_replaced_where_it_stands() {
             "  g:\n    prompt: $${NOT} {input}\n    model: m",
         ),
         (
-            "  g:\n    prompt: | # two lines: |\n\n      Is it?\n    model: m",
+            "  g:\n    prompt: |  # two lines: |\n\n      Is it?\n    model: m",
             "No.\nNo.\n",
-            "  g:\n    prompt: | # two lines: |\n      No.\n      No.\n    model: m",
+            "  g:\n    prompt: |  # two lines: |\n      No.\n      No.\n    model: m",
         ),
     ] {
         assert_eq!(edited(before, "g", text), Ok(suite(after)), "{before}");
