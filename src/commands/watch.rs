@@ -229,6 +229,7 @@ impl WatchContext for Here<'_> {
         let label = NewLabel { who, at: self.system.now().to_string(), ..label };
         check_writable(path, layout)
             .and_then(|()| write_label(self.system, &self.surroundings.records(), path, &label))
+            .map(|_| ())
             .map_err(UnwrittenLabel::into_message)
     }
 

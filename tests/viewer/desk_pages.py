@@ -34,6 +34,7 @@ graders:
 
       {submission}
     command: [python3, judge.py]
+    pass_threshold: 0.5
 gate: {metric_key: helpful, metric: avg_score, op: gte, value: 0.1}
 """
 #: Wants what the rubric names: a polite word, the period.
@@ -182,6 +183,68 @@ class Rubrics(DeskTest):
         expect(self.page.get_by_text("This server only reads")).to_be_visible()
         assert editor.get_attribute("readonly") is not None
         expect(self.page.get_by_role("button", name="Try ")).to_have_count(0)
+
+
+class Queue(DeskTest):
+    """Labels one after the other, by keys alone."""
+
+    expected_errors = ("404",)
+
+    def lines(self):
+        return [json.loads(line) for line in self.text("desk.labels.jsonl").splitlines()]
+
+    def test_cases_are_labelled_in_order_with_reasons_and_taken_back(self):
+        page = self.open(f"/runs/{api('runs/latest')['id']}")
+        page.get_by_role("link", name="What to label next").click()
+        self.wait_rows()
+        assert self.count_text() == f"{COUNT - LABELLED} cases"
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        line = page.locator(".queue-line")
+        expect(line).to_contain_text("1 of 4 left")
+        expect(line).to_contain_text("picked at random")
+        expect(line).to_contain_text("30 labels of helpful")
+        first = page.locator("h1").inner_text()
+        # A comment and a category go with the label, which moves on.
+        page.keyboard.press("t")
+        page.keyboard.type("No period")
+        page.get_by_label("Category of helpful").fill("facts")
+        page.get_by_label("Category of helpful").press("Escape")
+        page.keyboard.press("n")
+        expect(line).to_contain_text("1 of 3 left")
+        assert page.locator("h1").inner_text() != first
+        given = next(one for one in self.lines() if one["id"] == first)
+        assert (given["label"], given["picked"], given["category"], given["comment"], given["who"]) == (False, "random", "facts", "No period", "ann"), given
+        page.keyboard.press("y")
+        expect(line).to_contain_text("1 of 2 left")
+        # Back to the one before, and to the first.
+        page.keyboard.press("u")
+        expect(line).to_contain_text("of 3 left")
+        page.keyboard.press("u")
+        expect(page.locator("h1")).to_have_text(first)
+        expect(line).to_contain_text("1 of 4 left")
+        assert len(self.lines()) == LABELLED
+        page.keyboard.press("u")
+        expect(page.locator(".notice")).to_contain_text("There is no label to take back.")
+        page.get_by_label("Category of helpful").fill("facts")
+        page.get_by_label("Category of helpful").press("Escape")
+        page.keyboard.press("n")
+        expect(line).to_contain_text("1 of 3 left")
+        page.keyboard.press("Escape")
+        page.goto(f"{State.url}/runs/{api('runs/latest')['id']}?category=facts")
+        self.wait_rows()
+        assert self.count_text() == "1 case"
+        self.check_quiet()
+
+    def test_a_comment_of_a_label_that_is_there_is_kept(self):
+        page = self.open(f"/runs/{api('runs/latest')['id']}/samples/c03")
+        comment = page.get_by_label("Comment on helpful")
+        comment.fill("Not polite.")
+        comment.press("Enter")
+        expect(page.locator(".label-people")).to_contain_text("Not polite.")
+        given = next(one for one in self.lines() if one["id"] == "c03")
+        assert (given["comment"], given["label"]) == ("Not polite.", False), given
+        self.check_axe()
 
 
 def setUpModule():

@@ -16,10 +16,12 @@ use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::labels::{
     LabelFile, LabelNumber, LabelView, PeopleView, PersonLabelView, RunLabels,
 };
-use crate::view::rows::RunRows;
+use crate::view::queue::LabelQueue;
+use crate::view::rows::{IndexedRow, RunRows};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::threshold;
-use evalrs_eval::dataset::label_edit::NewLabel;
+use evalrs_eval::dataset::label_edit::{LabelChange, NewLabel};
+use evalrs_eval::dataset::label_file::LabelNote;
 use evalrs_eval::dataset::people::UNKNOWN;
 use evalrs_eval::label_keys::written_score;
 use evalrs_metrics::metric::labels::LabelAgreement;
@@ -32,6 +34,9 @@ use evalrs_use_cases::suite_parts::is_of_one_grader;
 
 /// The most characters of a name.
 const MOST_NAME: usize = 100;
+
+/// The most characters of a comment.
+const MOST_COMMENT: usize = 4000;
 
 /// A label for a sample.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -54,6 +59,15 @@ pub(super) struct GivenLabel {
     run: Option<String>,
     /// What the person saw before they gave it: where that is another label by now, nothing is written.
     seen: Option<SeenLabel>,
+    /// Why, in their words; what is not there stays, and an empty text removes it.
+    #[schema(max_length = 4000)]
+    comment: Option<String>,
+    /// The kind of failure, a name; what is not there stays, and an empty text removes it.
+    #[schema(max_length = 100)]
+    category: Option<String>,
+    /// Whether the answer was shown because it was next in the order `queue`. Such labels may be random ones.
+    #[serde(default)]
+    queued: bool,
 }
 
 /// A whole number, also as `3.0`: to a JSON Schema that is an integer too.
@@ -140,6 +154,16 @@ pub(super) async fn put_label(
     beside(move || put(&served, &place, &given)).await
 }
 
+/// The same of a sample that is called `undo`.
+pub(super) async fn put_label_of_undo(
+    served: State<Arc<ServedWorkspace>>,
+    AddressNames(name): AddressNames<String>,
+    given: JsonBody<GivenLabel>,
+) -> ApiAnswer<LabelResult> {
+    let sample = "undo".to_owned();
+    put_label(served, AddressNames(LabelPlace { name, sample }), given).await
+}
+
 fn put(
     served: &ServedWorkspace,
     place: &LabelPlace,
@@ -151,7 +175,7 @@ fn put(
     let mut of_sample = rows.of_sample(&place.sample, given.model.as_deref(), given.trial);
     let row = of_sample.next().ok_or_else(|| ApiError::not_found("no such sample in the run"))?;
     let grader = grader_of(&rows, given)?;
-    let who = who(served, suite, given)?;
+    let who = who(served, suite, given.who.as_deref())?;
     // A label of several models or trials is of several answers.
     let is_of_one = of_sample.next().is_none();
     let submission = grader.filter(|_| is_of_one);
@@ -159,6 +183,10 @@ fn put(
     let surroundings = served.context(&suite.path)?;
     let is_only_grader = is_of_one_grader(&suite.path, &surroundings, &OsSystem);
     let line = NewLabel { is_only_grader, submission, who, ..line(place, given, &rows, grader)? };
+    let line = match grader.filter(|_| given.queued && is_of_one) {
+        Some(at) => NewLabel { picked: queued(&rows, row, at).or(line.picked), ..line },
+        None => line,
+    };
     let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });
     let people_now = |labels: &RunLabels| {
         let said = grader.map(|at| rows.people(row, &rows.graders[at], row.verdicts[at], labels));
@@ -172,21 +200,28 @@ fn put(
             return Err(ApiError::conflict("it was labelled elsewhere in the meantime"));
         }
     }
-    write(served, suite, &line)?;
+    let change = write(served, suite, &line)?;
+    served.undo.note(&suite.name, &line, change);
     drop(writing);
     let labels = served.labels(&run, &rows);
     let PeopleView { label, people, disputed } = people_now(&labels);
     Ok(Data(LabelResult { label, people, disputed, agreement: rows.agreement(&labels) }))
 }
 
+/// Why an answer is to be labelled, as the order of labels has it.
+fn queued(rows: &RunRows, row: &IndexedRow, grader: usize) -> Option<LabelPick> {
+    let ordinal = rows.rows.iter().position(|other| other.at == row.at)?;
+    LabelQueue::of(rows, grader).place(ordinal).map(|place| place.picked)
+}
+
 /// Whose label it is; none where nobody knows.
-fn who(
+pub(super) fn who(
     served: &ServedWorkspace,
     suite: &ServedSuite,
-    given: &GivenLabel,
+    given: Option<&str>,
 ) -> Result<Option<String>, ApiError> {
     let own = served.labeller(suite);
-    let Some(name) = given.who.as_deref() else { return Ok(own) };
+    let Some(name) = given else { return Ok(own) };
     let name = name.trim();
     let own_name = own.as_deref().unwrap_or(UNKNOWN);
     if !served.labellers && name != own_name {
@@ -256,17 +291,42 @@ fn line(
         label,
         at: OsSystem.now().to_string(),
         picked: Some(LabelPick::Chosen),
+        note: note(given)?,
         ..NewLabel::default()
     })
 }
 
+/// What is said beside a label.
+fn note(given: &GivenLabel) -> Result<LabelNote, ApiError> {
+    let checked = |name: &str, text: &Option<String>, most: usize| match text {
+        Some(text) if text.chars().count() > most => {
+            Err(ApiError::unprocessable(format!("`{name}` has at most {most} characters")))
+        }
+        text => Ok(text.as_deref().map(|text| Box::from(text.trim()))),
+    };
+    Ok(LabelNote {
+        comment: checked("comment", &given.comment, MOST_COMMENT)?,
+        category: checked("category", &given.category, MOST_NAME)?,
+    })
+}
+
 /// Writes the label into the file of the suite. Lines of others stay as they are.
-fn write(served: &ServedWorkspace, suite: &ServedSuite, label: &NewLabel) -> Result<(), ApiError> {
+fn write(
+    served: &ServedWorkspace,
+    suite: &ServedSuite,
+    label: &NewLabel,
+) -> Result<LabelChange, ApiError> {
     let LabelFile { path, layout, .. } = served.labels_file(suite);
     let written = check_writable(&path, &layout)
         .and_then(|()| write_label(&OsSystem, &served.home, &path, label));
-    written.map_err(|problem| match problem {
-        UnwrittenLabel::Refused(message) => ApiError::conflict(message),
-        UnwrittenLabel::Failed(message) => ApiError::internal(message),
-    })
+    written.map_err(ApiError::from)
+}
+
+impl From<UnwrittenLabel> for ApiError {
+    fn from(problem: UnwrittenLabel) -> Self {
+        match problem {
+            UnwrittenLabel::Refused(message) => Self::conflict(message),
+            UnwrittenLabel::Failed(message) => Self::internal(message),
+        }
+    }
 }

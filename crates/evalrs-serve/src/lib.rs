@@ -22,6 +22,7 @@ pub mod args;
 mod answer;
 mod case_contexts;
 mod label_file;
+mod label_undo;
 pub mod report_page;
 pub mod view;
 mod connections;
@@ -59,7 +60,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, put};
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -255,6 +256,8 @@ fn router(served: Arc<ServedWorkspace>, who: RequestGuard) -> Router {
     router
         .route("/api/openapi.json", get(openapi))
         .route(HEALTH, get(async || "ok"))
+        // A sample may have this name, too.
+        .route("/api/suites/{name}/labels/undo", put(labels::put_label_of_undo))
         .route("/viewer.css", get(page::style))
         .route("/viewer.js", get(page::script))
         .fallback(page::page)
@@ -285,6 +288,7 @@ fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
         .routes(routes!(suites::list_suites))
         .routes(routes!(suites::get_suite))
         .routes(routes!(labels::put_label))
+        .routes(routes!(label_undo::undo_last_label))
         .routes(routes!(rubrics::get_rubric, rubrics::put_rubric))
         .routes(routes!(runs::meta))
         .routes(routes!(runs::list_runs, evaluate::begin_run))

@@ -39,6 +39,7 @@ fn write_cases(
     let problems = std::mem::take(&mut labels.problems);
     let mut details = RunDetails::read(system, run, &rows, problems);
     details.agreement = rows.agreement(&labels);
+    details.categories = rows.categories(&labels);
     if let Some(moved) = &report.moved {
         details.moved = serde_json::to_value(moved)?;
     }

@@ -136,6 +136,7 @@ pub(super) async fn get_run(
         let under_way = served.jobs.is_under_way(&run.id);
         let mut details = RunDetails::read(&OsSystem, &run, &rows, problems);
         details.agreement = rows.agreement(&labels);
+        details.categories = rows.categories(&labels);
         details.labeller = suite.and_then(|suite| served.labeller(suite));
         details.labels_fixed = suite.and_then(|suite| served.labels_fixed(suite));
         details.previous = ids.iter().skip(at + 1).find(is_of_suite).cloned();

@@ -13,13 +13,14 @@ use super::answer::{
 };
 use super::case_contexts::{case_context, tagged};
 use super::served::{ServedWorkspace, beside};
-use crate::view::case::{CasePlaceView, CaseView, case};
+use crate::view::case::{CasePlaceView, CaseView, ListPlaceView, case};
 use crate::view::labels::RunLabels;
 use crate::view::lines::{each_result, parsed};
-use crate::view::query::RowQuery;
+use crate::view::query::{RowQuery, RowSort};
 use crate::view::rows::{IndexedRow, RowView, RunRows};
 use crate::view::text_search::TextSearch;
 use evalrs_metrics::diff::CaseName;
+use evalrs_model::spec::LabelPick;
 use evalrs_store::record::read::PastRun;
 use evalrs_system::os::OsSystem;
 
@@ -169,9 +170,14 @@ pub(super) async fn get_sample(
             let place = |at: &usize| place_of(&rows, &rows.rows[*at]);
             view.previous = at.checked_sub(1).and_then(|at| selected.get(at)).map(place);
             view.next = selected.get(at + 1).map(place);
+            let picked = query.picked(&rows, selected[at]).map(LabelPick::name);
+            view.list = Some(ListPlaceView { at, total: selected.len(), picked });
         } else {
             // It has left the list, as a label does; the one that took its place comes next.
-            let after = selected.iter().find(|at| rows.rows[**at].at > row.at);
+            let after = match query.sort {
+                RowSort::Queue => selected.first(),
+                _ => selected.iter().find(|at| rows.rows[**at].at > row.at),
+            };
             view.next = after.map(|at| place_of(&rows, &rows.rows[*at]));
         }
         Ok(Data(view))

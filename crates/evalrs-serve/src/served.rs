@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use super::answer::ApiError;
 use super::held_suites::{HeldSuites, SuiteNow};
 use super::job::Jobs;
+use super::label_undo::LabelUndo;
 use super::locks::locked;
 use crate::label_file::label_file;
 use crate::view::labels::{LabelFile, RunLabels};
@@ -58,6 +59,7 @@ pub(super) struct ServedWorkspace {
     pub jobs: Jobs,
     /// Labels are changed one after the other.
     pub writing: Mutex<()>,
+    pub undo: LabelUndo,
     pub held: Mutex<VecDeque<HeldRows>>,
     /// One run is read at a time.
     pub reading: Mutex<()>,
@@ -98,6 +100,7 @@ impl ServedWorkspace {
             histories: Mutex::new(Vec::new()),
             jobs: Jobs::default(),
             writing: Mutex::new(()),
+            undo: LabelUndo::default(),
             held: Mutex::new(VecDeque::new()),
             reading: Mutex::new(()),
             comparing: Mutex::new(()),

@@ -7,6 +7,7 @@ mod grading;
 mod guarded;
 mod labelling;
 mod people;
+mod queueing;
 mod reading;
 mod report_page;
 mod rubrics;

@@ -278,6 +278,7 @@ fn the_api_describes_itself() {
         "/api/suites",
         "/api/suites/{name}",
         "/api/suites/{name}/graders/{grader}/rubric",
+        "/api/suites/{name}/labels/undo",
         "/api/suites/{name}/labels/{sample}",
         "/api/targets",
         "/api/targets/{id}",

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::people::{UNKNOWN, person};
+use super::people::{LabelNote, UNKNOWN, person};
 use evalrs_base::diagnostic::clipped;
 use evalrs_model::spec::LabelPick;
 
@@ -32,16 +32,43 @@ pub struct NewLabel {
     pub at: String,
     /// How the answer came to be labelled.
     pub picked: Option<LabelPick>,
+    /// What the person says beside it. What is not there stays as their label before had it; an empty text removes it.
+    pub note: LabelNote,
 }
 
-/// The text of the file with the label; an error, a sentence, if others gave the same verdict a label of another kind.
-pub fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
+/// The text of a file of labels after an edit, and what it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelEdit {
+    /// The text.
+    pub text: String,
+    /// The lines.
+    pub change: LabelChange,
+}
+
+/// The lines of a file of labels that an edit changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelChange {
+    /// Those that are gone.
+    pub removed: Vec<String>,
+    /// The one that is new.
+    pub added: Option<String>,
+}
+
+/// The file with the label; an error, a sentence, if others gave the same verdict a label of another kind.
+pub fn edited(text: &str, label: &NewLabel) -> Result<LabelEdit, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Vec::new();
+    let mut removed = Vec::new();
+    let mut note = LabelNote::default();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let read: Option<Map<String, Value>> = serde_json::from_str(line).ok();
         match read.filter(|read| label.covers(read)) {
-            Some(read) if label.is_by(&read) => {}
+            Some(read) if label.is_by(&read) => {
+                let said = |name: &str| read.get(name).and_then(Value::as_str).map(Box::from);
+                note.comment = said("comment").or(note.comment);
+                note.category = said("category").or(note.category);
+                removed.push(line.to_owned());
+            }
             Some(read) => {
                 label.check_kind(&read)?;
                 lines.push(line.to_owned());
@@ -49,15 +76,35 @@ pub fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
             None => lines.push(line.to_owned()),
         }
     }
-    lines.extend(label.line());
+    let added = label.line(&note);
+    lines.extend(added.clone());
+    Ok(LabelEdit { text: sorted(lines), change: LabelChange { removed, added } })
+}
+
+/// The text of the file without a change; an error, a sentence, if its line is another one by now.
+pub fn undone(text: &str, change: &LabelChange) -> Result<String, String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if let Some(added) = &change.added {
+        let at = lines.iter().position(|line| line == added);
+        let at = at.ok_or("the label was changed since, and is not taken back")?;
+        lines.remove(at);
+    }
+    lines.extend(change.removed.iter().cloned());
+    Ok(sorted(lines))
+}
+
+fn sorted(mut lines: Vec<String>) -> String {
     lines.sort();
-    Ok(lines.into_iter().map(|line| line + "\n").collect())
+    lines.into_iter().filter(|line| !line.trim().is_empty()).map(|line| line + "\n").collect()
 }
 
 impl NewLabel {
-    /// The line of the file, where it says something.
-    fn line(&self) -> Option<String> {
+    /// The line of the file, where it says something. `before` is what the person said beside the label before.
+    fn line(&self, before: &LabelNote) -> Option<String> {
         let label = self.label.as_ref()?;
+        let beside = |new: &Option<Box<str>>, before: &Option<Box<str>>| {
+            new.clone().or_else(|| before.clone()).filter(|text| !text.trim().is_empty())
+        };
         let mut line = json!({
             "id": self.id,
             "grader": self.grader,
@@ -68,6 +115,8 @@ impl NewLabel {
             "who": self.person(),
             "at": self.at,
             "picked": self.picked.map(LabelPick::name),
+            "category": beside(&self.note.category, &before.category),
+            "comment": beside(&self.note.comment, &before.comment),
         });
         line.as_object_mut()?.retain(|_, value| !value.is_null());
         Some(line.to_string())
@@ -131,7 +180,12 @@ impl NewLabel {
 mod tests {
     use serde_json::json;
 
-    use super::{NewLabel, edited};
+    use super::{LabelNote, NewLabel, undone};
+
+    /// The text of the file with a label.
+    fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
+        super::edited(text, label).map(|edit| edit.text)
+    }
 
     fn label(id: &str, label: Option<serde_json::Value>) -> NewLabel {
         NewLabel { id: id.to_owned(), label, at: "now".to_owned(), ..NewLabel::default() }
@@ -258,5 +312,44 @@ mod tests {
         ] {
             assert_eq!(edited(held, &given).err().as_deref(), expected, "{given:?}");
         }
+    }
+
+    #[test]
+    fn what_is_said_beside_a_label_stays_until_it_is_replaced() {
+        let beside = |comment: Option<&str>, category: Option<&str>, pass: bool| NewLabel {
+            note: LabelNote { comment: comment.map(Box::from), category: category.map(Box::from) },
+            ..label("a", Some(json!(pass)))
+        };
+        let mut text = String::new();
+        for (given, expected) in [
+            (
+                beside(Some("no period"), Some("facts"), false),
+                r#""category":"facts","comment":"no period""#,
+            ),
+            (beside(None, None, true), r#""category":"facts","comment":"no period""#),
+            (beside(Some(""), Some("tone"), false), r#""category":"tone"}"#),
+        ] {
+            text = edited(&text, &given).unwrap();
+            assert!(text.contains(expected), "{text}");
+        }
+        assert_eq!(edited(&text, &label("a", None)).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn a_label_is_taken_back_unless_it_was_changed_since() {
+        let before = "{\"id\":\"a\",\"label\":false}\n{\"id\":\"b\",\"label\":true}\n";
+        for given in
+            [label("a", Some(json!(true))), label("a", None), label("c", Some(json!(true)))]
+        {
+            let edit = super::edited(before, &given).unwrap();
+            assert_ne!(edit.text, before);
+            assert_eq!(undone(&edit.text, &edit.change).as_deref(), Ok(before), "{given:?}");
+        }
+        let edit = super::edited(before, &label("a", Some(json!(true)))).unwrap();
+        let again = edited(
+            &edit.text,
+            &NewLabel { at: "later".to_owned(), ..label("a", Some(json!(true))) },
+        );
+        assert!(undone(&again.unwrap(), &edit.change).is_err());
     }
 }

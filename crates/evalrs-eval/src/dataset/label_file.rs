@@ -14,8 +14,8 @@ use super::fields::{self, RowFields, RowProblem, RowSpec, deep_problem};
 
 use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use super::labels::LabelExtents;
-pub use super::people::LabelLine;
 use super::people::{GivenLabels, LabelOf, OnePerson, person};
+pub use super::people::{LabelLine, LabelNote};
 use super::split::{self, RawRecord, too_deep};
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::json_syntax::kind_of;
@@ -192,17 +192,20 @@ impl LabelReader<'_> {
         let grader = text_of(&fields, "grader")?;
         let submission = text_of(&fields, "submission_digest")?;
         // Another word may be another tool's.
-        let picked = text_of(&fields, "picked").ok().flatten();
+        let words = |name: &str| text_of(&fields, name).ok().flatten().map(Box::from);
+        let picked: Option<Box<str>> = words("picked");
         let picked = picked.and_then(|name| LabelPick::of_name(&name));
+        let note = LabelNote { comment: words("comment"), category: words("category") };
         let of = LabelOf { id, model, trial, grader, submission };
         if self.layout.columns.is_empty() {
             let said = self.said(&fields, fields.mapped("label"), of.grader.as_deref())?;
-            let by = OnePerson { who, line, at, picked };
+            let by = OnePerson { who, line, at, picked, note };
             return said.map_or(Ok(()), |said| self.add(&of, said, &by));
         }
         for column in &self.layout.columns {
             if let Some(said) = self.said(&fields, Some(column), of.grader.as_deref())? {
-                let by = OnePerson { who: Some(column.clone()), line, at: at.clone(), picked };
+                let who = Some(column.clone());
+                let by = OnePerson { who, line, at: at.clone(), picked, note: note.clone() };
                 self.add(&of, said, &by)?;
             }
         }

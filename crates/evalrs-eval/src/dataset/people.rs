@@ -14,6 +14,15 @@ use evalrs_base::exact::mean;
 use evalrs_base::text::count;
 use evalrs_model::spec::LabelPick;
 
+/// What a person says beside a label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelNote {
+    /// Why, in their words.
+    pub comment: Option<Box<str>>,
+    /// The kind of failure, a name that they chose.
+    pub category: Option<Box<str>>,
+}
+
 /// A line of a file of labels: what one person says of one sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelLine {
@@ -31,6 +40,8 @@ pub struct LabelLine {
     pub said: LabelValue,
     /// How the answer was picked for labelling, if known.
     pub picked: Option<LabelPick>,
+    /// What the person says beside it.
+    pub note: LabelNote,
 }
 
 impl LabelLine {
@@ -77,6 +88,7 @@ pub(super) struct OnePerson {
     pub at: String,
     /// How the answer was picked for labelling, if known.
     pub picked: Option<LabelPick>,
+    pub note: LabelNote,
 }
 
 /// Whom a file calls a person whose name is not known.
@@ -165,6 +177,7 @@ impl GivenLabels {
                 who: one.by.who.as_deref().map(Box::from),
                 said: one.said.clone(),
                 picked: one.by.picked,
+                note: one.by.note.clone(),
             };
             (&*of.id, line)
         })

@@ -43,6 +43,8 @@ pub(crate) struct CaseView {
     /// Grader → the judgments that its grade is made of.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<JudgmentView>>)]
     judgments: OrderedMap<Vec<JudgmentView>>,
+    /// Where it stands in the list; null where it is not part of it.
+    pub list: Option<ListPlaceView>,
     /// The result before it in the list.
     pub previous: Option<CasePlaceView>,
     /// The one after it.
@@ -58,6 +60,17 @@ pub(crate) struct CasePlaceView {
     pub model: Option<String>,
     /// The repetition, from 0.
     pub trial: u32,
+}
+
+/// The place of a result in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct ListPlaceView {
+    /// From 0.
+    pub at: usize,
+    /// How many results the list has.
+    pub total: usize,
+    /// Of a list in the order `queue`: why it is to be labelled, `random`, `disagreement` or `threshold`.
+    pub picked: Option<&'static str>,
 }
 
 /// A grade.
@@ -209,6 +222,7 @@ pub(crate) fn case(
         submissions: OrderedMap(names.map(|name| (name.clone(), submission(name))).collect()),
         grades: OrderedMap(grades.collect()),
         judgments: OrderedMap(judgments.collect()),
+        list: None,
         previous: None,
         next: None,
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use evalrs_eval::dataset::label_file;
-use evalrs_eval::dataset::label_file::{LabelTable, digest_number};
+use evalrs_eval::dataset::label_file::{LabelNote, LabelTable, digest_number};
 use evalrs_eval::dataset::people::{UNKNOWN, label_of, opinions};
 use evalrs_eval::label_keys::{KeyLabel, LabelKey, label_keys};
 use evalrs_metrics::metric::holdout::is_held_out;
@@ -55,13 +55,21 @@ pub(crate) struct PersonLabelView {
     label: LabelNumber,
     /// Whether it passes where the grader's threshold is reached.
     passes: bool,
+    /// Why, in their words; absent where they said nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment: Option<String>,
+    /// The kind of failure; absent where they named none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
 }
 
 impl PersonLabelView {
     fn new(said: &ReadLabel, threshold: f64) -> Self {
         let label = LabelView::new(said.label, threshold, None);
         let LabelView { label, passes, .. } = label;
-        Self { who: said.who.as_deref().map(str::to_owned), label, passes }
+        let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        let [comment, category] = [&said.note.comment, &said.note.category].map(text);
+        Self { who: text(&said.who), label, passes, comment, category }
     }
 }
 
@@ -72,6 +80,13 @@ pub(crate) struct PeopleView {
     pub people: Vec<PersonLabelView>,
     /// Whether some say that it passes and others that it does not.
     pub disputed: bool,
+}
+
+impl PersonLabelView {
+    /// The kind of failure, where they named one.
+    pub(crate) fn category(&self) -> Option<&str> {
+        self.category.as_deref()
+    }
 }
 
 impl PeopleView {
@@ -122,6 +137,7 @@ pub(crate) struct ReadLabel {
     /// Their name, where that is known.
     who: Option<Box<str>>,
     label: Label,
+    note: LabelNote,
 }
 
 /// What a file says of an answer.
@@ -224,7 +240,8 @@ impl RunLabels {
         });
         let said = opinions(own);
         let named = said.iter().filter_map(|line| {
-            Some(ReadLabel { who: line.who.clone(), label: line.said.on(grader.scale)? })
+            let label = line.said.on(grader.scale)?;
+            Some(ReadLabel { who: line.who.clone(), label, note: line.note.clone() })
         });
         let mut people: Vec<ReadLabel> = named.collect();
         people.sort_by(|one, other| one.who.cmp(&other.who));

@@ -9,6 +9,7 @@ pub(crate) mod case;
 
 pub(crate) mod rows;
 pub(crate) mod query;
+pub(crate) mod queue;
 mod metrics;
 pub(crate) mod run;
 pub(crate) mod viewer;

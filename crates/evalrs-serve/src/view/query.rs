@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::labels::RunLabels;
+use super::queue::LabelQueue;
 use super::rows::{CellVerdict, IndexedRow, RunRows, VerdictState};
+use evalrs_model::spec::LabelPick;
 
 /// A query of a list of rows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, utoipa::IntoParams)]
@@ -28,6 +30,8 @@ pub(crate) struct RowQuery {
     pub min: Option<f64>,
     /// Only rows with a score of at most this.
     pub max: Option<f64>,
+    /// Only rows for which a person named this category beside a label.
+    pub category: Option<String>,
     /// What rows are sorted by.
     #[param(inline)]
     pub sort: RowSort,
@@ -77,6 +81,8 @@ pub(crate) enum RowSort {
     Id,
     /// The score of the grader, else the lowest of all.
     Score,
+    /// What to label next, for the grader, else the first: random answers and doubtful ones in turn.
+    Queue,
 }
 
 /// Which end comes first.
@@ -105,6 +111,7 @@ impl RowQuery {
         let is_wanted = |row: &IndexedRow| {
             model.is_none_or(|model| rows.model_of(row) == Some(model))
                 && self.has_score(row, grader)
+                && self.has_category(row, grader, rows, labels)
                 && self.state.is_none_or(|state| is_of_state(state, row, grader, rows, labels))
                 && lines.iter().flatten().all(|lines| lines.contains(&row.at))
         };
@@ -116,6 +123,8 @@ impl RowQuery {
             RowSort::Id => {
                 wanted.sort_by(|a, b| rows.rows[*a].sample_id.cmp(&rows.rows[*b].sample_id));
             }
+            RowSort::Queue if rows.graders.is_empty() => {}
+            RowSort::Queue => LabelQueue::of(rows, grader.unwrap_or(0)).sort(&mut wanted),
             RowSort::Score => wanted.sort_by(|a, b| {
                 score(&rows.rows[*a], grader).total_cmp(&score(&rows.rows[*b], grader))
             }),
@@ -124,6 +133,31 @@ impl RowQuery {
             wanted.reverse();
         }
         wanted
+    }
+
+    /// Why a row of a list in the order `queue` is to be labelled.
+    pub(crate) fn picked(&self, rows: &RunRows, ordinal: usize) -> Option<LabelPick> {
+        if self.sort != RowSort::Queue || rows.graders.is_empty() {
+            return None;
+        }
+        let grader = self.grader.as_deref().and_then(|name| rows.grader(name)).unwrap_or(0);
+        LabelQueue::of(rows, grader).place(ordinal).map(|place| place.picked)
+    }
+
+    /// Whether a person named the category that is wanted.
+    fn has_category(
+        &self,
+        row: &IndexedRow,
+        grader: Option<usize>,
+        rows: &RunRows,
+        labels: &RunLabels,
+    ) -> bool {
+        self.category.as_deref().is_none_or(|wanted| {
+            verdicts(row, grader).any(|(at, verdict)| {
+                let people = rows.people(row, &rows.graders[at], *verdict, labels).people;
+                people.iter().any(|one| one.category() == Some(wanted))
+            })
+        })
     }
 
     /// Whether a verdict lies in the range that is wanted. What has no verdict lies in none.

@@ -2,7 +2,7 @@
 //! searched.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::labels::{LabelView, LabelledAnswer, LabelledGrader, PeopleView, RunLabels};
 use super::lines::{each_result, parsed};
 use evalrs_base::ordered_map::OrderedMap;
+use evalrs_base::threshold;
 use evalrs_eval::dataset::label_file::digest_number;
 use evalrs_eval::votes::answer_digest;
 use evalrs_metrics::metric::labels::LabelAgreement;
@@ -57,6 +58,8 @@ pub(crate) struct CellVerdict {
     pub state: VerdictState,
     /// The digest of what was graded, see [`answer_digest`].
     pub submission: u64,
+    /// Whether votes are on both sides of the threshold.
+    pub is_split: bool,
 }
 
 /// The result of grading.
@@ -169,7 +172,7 @@ impl Line<'_> {
         let verdict = |grader: &LabelledGrader| {
             let name = grader.name.as_str();
             let verdict = match self.grade_of(name) {
-                Some(grade) => grade.verdict(),
+                Some(grade) => grade.verdict(grader),
                 None if self.not_applicable.contains_key(name) => NOT_APPLICABLE,
                 None => NOT_GRADED,
             };
@@ -198,10 +201,31 @@ struct LineGrade<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     criteria: BTreeMap<LineText<'a>, LineGrade<'a>>,
+    #[serde(borrow, default)]
+    metadata: Option<&'a RawValue>,
+}
+
+/// What is said of votes beside a grade.
+#[derive(Deserialize)]
+struct WithVotes {
+    /// On the scale of the judge; null of one that failed.
+    votes: Vec<Option<f64>>,
+}
+
+/// Whether the votes that this says something of are on both sides of the threshold.
+fn are_split(metadata: &RawValue, grader: &LabelledGrader) -> bool {
+    let text = metadata.get();
+    if !text.contains("\"votes\"") {
+        return false;
+    }
+    let Ok(WithVotes { votes }) = serde_json::from_str(text) else { return false };
+    let passes = |vote: &f64| threshold::reaches(grader.scale.unit(*vote), grader.threshold);
+    let known: Vec<bool> = votes.iter().flatten().map(passes).collect();
+    known.contains(&true) && known.contains(&false)
 }
 
 impl LineGrade<'_> {
-    fn verdict(&self) -> CellVerdict {
+    fn verdict(&self, grader: &LabelledGrader) -> CellVerdict {
         let is_error = self.error.is_some_and(|error| error.get() != "null");
         let state = match (is_error, self.pass) {
             (true, _) => VerdictState::Errored,
@@ -210,15 +234,16 @@ impl LineGrade<'_> {
             (false, None) => VerdictState::Pending,
         };
         let score = self.score.filter(|_| !is_error).unwrap_or(0.0);
-        CellVerdict { score, state, submission: 0 }
+        let is_split = self.metadata.is_some_and(|metadata| are_split(metadata, grader));
+        CellVerdict { score, state, submission: 0, is_split }
     }
 }
 
 const NOT_GRADED: CellVerdict =
-    CellVerdict { score: 0.0, state: VerdictState::Pending, submission: 0 };
+    CellVerdict { score: 0.0, state: VerdictState::Pending, submission: 0, is_split: false };
 
 const NOT_APPLICABLE: CellVerdict =
-    CellVerdict { score: 0.0, state: VerdictState::NotApplicable, submission: 0 };
+    CellVerdict { score: 0.0, state: VerdictState::NotApplicable, submission: 0, is_split: false };
 
 impl RunRows {
     pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
@@ -365,6 +390,30 @@ impl RunRows {
             Some((grader.name.clone(), LabelAgreement::of(pairs, grader.threshold)?))
         };
         OrderedMap(self.graders.iter().enumerate().filter_map(agreement).collect())
+    }
+}
+
+impl RunRows {
+    /// Category that people named → how many rows have it, the commonest first.
+    pub(crate) fn categories(&self, labels: &RunLabels) -> OrderedMap<u64> {
+        if labels.is_empty() {
+            return OrderedMap::default();
+        }
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for row in &self.rows {
+            let of_graders =
+                self.graders.iter().zip(&row.verdicts).flat_map(|(grader, verdict)| {
+                    self.people(row, grader, *verdict, labels).people.into_iter()
+                });
+            let named: BTreeSet<String> =
+                of_graders.filter_map(|one| one.category().map(str::to_owned)).collect();
+            for name in named {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+        let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        OrderedMap(counts)
     }
 }
 

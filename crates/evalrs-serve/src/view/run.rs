@@ -126,6 +126,9 @@ pub(crate) struct RunDetails {
     /// Grader → how far its verdicts agree with people.
     #[schema(value_type = Object)]
     pub agreement: OrderedMap<LabelAgreement>,
+    /// Category that people named beside labels → how many cases have it.
+    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
+    pub categories: OrderedMap<u64>,
     /// Writer → how many outcomes of a shared cache are theirs; absent where there are none.
     #[serde(skip_serializing_if = "evalrs_model::is_default")]
     #[schema(value_type = std::collections::BTreeMap<String, u64>)]
@@ -314,6 +317,7 @@ impl RunDetails {
             tags: tags.map(|tags| tags.keys().cloned().collect()).unwrap_or_default(),
             histograms: rows.histograms(),
             agreement: OrderedMap::default(),
+            categories: OrderedMap::default(),
             labeller: None,
             labels_fixed: None,
             previous: None,

@@ -1,16 +1,17 @@
 // The filters of a list of cases. What is chosen is the query of the address and nothing else.
 
 import { button, choice, element, field, refill } from './dom.js'
+import { counted } from './text.js'
 
 /** The members of a query that are about the list. */
-export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'min', 'max', 'sort', 'order', 'view', 'only']
+export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'min', 'max', 'category', 'sort', 'order', 'view', 'only']
 
 /** How long nothing is typed before the search begins, in milliseconds. */
 const TYPING = 200
 
 const STATE_CHOICES = [['', 'any state'], ['passed', '✓ passed'], ['failed', '✗ failed'], ['errored', '! error'], ['pending', '… pending'], ['not_applicable', '– not applicable'],
   ['disagrees', '≠ disagrees with people'], ['false_pass', '≠ false pass'], ['false_fail', '≠ false fail'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled'], ['disputed', '⇄ disputed: reviewers disagree']]
-const SORTS = [['', 'as in the dataset'], ['id', 'by sample'], ['score', 'lowest score first'], ['score desc', 'highest score first']]
+const SORTS = [['', 'as in the dataset'], ['id', 'by sample'], ['score', 'lowest score first'], ['score desc', 'highest score first'], ['queue', 'what to label next']]
 
 /** The part of a query that is about the list. */
 export function listQuery(query) {
@@ -37,7 +38,8 @@ export class CaseFilters {
       state: choice('State', STATE_CHOICES, '', (state) => change({ state })),
       tag: run.tags?.length ? choice('Tag', [['', 'any tag'], ...run.tags.map((tag) => [tag, tag])], '', (tag) => change({ tag })) : null,
       model: run.models?.length > 1 ? choice('Model', [['', 'any model'], ...run.models.map((model) => [model, model])], '', (model) => change({ model })) : null,
-      sort: choice('Order', SORTS, '', (value) => {
+      category: Object.keys(run.categories ?? {}).length && source.abilities.server ? choice('Category', [['', 'any category'], ...Object.entries(run.categories).map(([name, count]) => [name, `${name} (${counted(count)})`])], '', (category) => change({ category })) : null,
+      sort: choice('Order', SORTS.filter(([name]) => name !== 'queue' || source.takesLabels(run.suite)), '', (value) => {
         const [sort, order] = value.split(' ')
         change({ sort, order })
       }),
@@ -45,9 +47,9 @@ export class CaseFilters {
     this.count = element('span', { class: 'count figures', role: 'status' })
     this.view = button('Matrix', () => change({ view: this.isMatrix ? '' : 'matrix' }), { 'aria-pressed': 'false' })
     this.clear = button('Clear', () => change(Object.fromEntries(LIST_QUERY.filter((name) => name !== 'view').map((name) => [name, '']))), { class: 'quiet' })
-    const { grader, state, tag, model, sort } = this.choices
+    const { grader, state, tag, model, category, sort } = this.choices
     this.node = element('div', { class: 'filters', role: 'search', 'aria-label': 'Cases' }, field('Search', this.search, { class: 'field search' }),
-      [grader, state].map((one) => one.node), field('Score from', this.bounds.min), field('to', this.bounds.max), [tag, model, sort].map((one) => one?.node), element('div', { class: 'filter-end' }, this.clear, this.view, this.exports, this.count))
+      [grader, state].map((one) => one.node), field('Score from', this.bounds.min), field('to', this.bounds.max), [tag, model, category, sort].map((one) => one?.node), element('div', { class: 'filter-end' }, this.clear, this.view, this.exports, this.count))
   }
 
   typed() {

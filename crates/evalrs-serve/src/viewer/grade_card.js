@@ -15,7 +15,7 @@ export function gradeCard({ name, item, run, isCurrent, select, labeller, save, 
   const grader = run.graders.find((one) => one.name === name)
   const grade = item.grades[name]
   const judgments = item.judgments?.[name] ?? []
-  const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], keys: grader?.label_keys ?? [], labeller, save, canSave, fixed })
+  const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], keys: grader?.label_keys ?? [], labeller, save, canSave, fixed, categories: Object.keys(run.categories ?? {}) })
   const title = element('h3', null, button(foreign(graderTitle(name, grader?.label)), select, { 'aria-current': isCurrent ? 'true' : null }),
     element('span', { class: 'card-score' }, badge(grade.state), typeof grade.score === 'number' && grade.state !== 'errored' && element('span', { class: 'figures' }, decimal(grade.score))))
   const hasMetadata = grade.metadata && Object.keys(grade.metadata).length > 0
@@ -27,7 +27,7 @@ export function gradeCard({ name, item, run, isCurrent, select, labeller, save, 
     (canSave || grade.label || grade.disputed || run.agreement?.[name]?.n > 0) && labels.node,
     item.submissions?.[name] !== undefined && folded('What the grader read', () => longText(item.submissions[name] || '(empty)')),
     judgments.length > 0 && judgmentList(judgments),
-    editor && grader?.prompt && element('p', null, element('a', { href: editor }, 'Edit the rubric, try it on this case')),
+    editor && grader?.prompt && element('p', { class: 'card-link' }, element('a', { href: editor }, 'Edit the rubric, try it on this case')),
     hasMetadata && folded('Metadata', () => code(readable(grade.metadata))))
   return { node, labels }
 }

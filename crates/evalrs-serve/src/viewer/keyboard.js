@@ -16,6 +16,8 @@ const KEYS = [
   ['0 to 9', 'label with a score: the digit itself, 0 for 10 on a scale from 1 to 10, else tenths of the scale'],
   ['!', 'label with the top of a scale of tenths'],
   ['x', 'removes your label'],
+  ['u', 'in a case: takes back the label that was given last'],
+  ['t', 'in a case: a comment to go with the label'],
   ['?', 'this list'],
 ]
 

@@ -76,7 +76,34 @@ class CasePage {
       element('p', { class: 'muted' }, facts.map((part, at) => [at > 0 && ' · ', part]))),
     element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j'),
       button(['Raw ', element('kbd', null, 'm')], () => this.toggleRaw(), { 'aria-pressed': String(showsRaw()), title: 'Texts as they were written' }),
-      element('a', { class: 'button', href: this.answers() }, 'Other answers ', element('kbd', null, 'o'))), this.line)
+      element('a', { class: 'button', href: this.answers() }, 'Other answers ', element('kbd', null, 'o'))), this.queueLine(), this.line)
+  }
+
+  /** Whether the list is that of what to label next. */
+  get isQueue() {
+    return this.list.sort === 'queue'
+  }
+
+  /** Where the case stands among those to be labelled, why it, and how many have a label. */
+  queueLine() {
+    const { item, run, current } = this
+    const labels = run.agreement?.[current]?.n ?? 0
+    const why = { random: 'picked at random', disagreement: 'judges disagree', threshold: 'near the threshold' }[item.list?.picked]
+    return this.isQueue && element('p', { class: 'queue-line', role: 'status' }, element('strong', null, 'Label queue'), item.list ? `: ${counted(item.list.at + 1)} of ${counted(item.list.total)} left` : ': this case has a label', why && ` · ${why}`,
+      ` · ${counted(labels, 'label')} of `, foreign(current), ' · ', button(['Undo ', element('kbd', null, 'u')], () => this.undo(), { class: 'quiet' }))
+  }
+
+  /** Takes back the last label, and shows the case that it was of. */
+  async undo() {
+    const { asks, name } = this.labeller
+    try {
+      const { grader, ...place } = await this.source.undoLabel(this.run.suite, asks ? name : null)
+      ahead.clear()
+      announce(`The last label is taken back: ${place.sample_id}`)
+      this.go(caseReference(this.run.id, { ...place, trial: place.trial || this.place.trial }, { ...this.list, ...(grader && { grader }) }))
+    } catch (failure) {
+      notify(failure.code === 'NOT_FOUND' ? 'There is no label to take back.' : `Not taken back: ${failure.message}`)
+    }
   }
 
   /** Texts as they were written, or as Markdown again. */
@@ -116,7 +143,7 @@ class CasePage {
     refill(this.aside, this.names.map((name) => {
       const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
         editor: this.canLabel && rubricReference(this.run.suite, name, { run: this.run.id, sample: this.item.sample_id }),
-        select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen) => this.save(name, value, seen) })
+        select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen, news) => this.save(name, value, seen, news) })
       this.labels.set(name, labels)
       const rationale = this.talk && node.querySelector('.rationale')
       if (rationale) linkCitations(rationale, this.talk)
@@ -151,11 +178,11 @@ class CasePage {
     }
   }
 
-  save(grader, label, seen) {
+  save(grader, label, seen, news) {
     ahead.clear()
     const { sample_id, model, trial } = this.place
     const { asks, name } = this.labeller
-    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, seen: { label: seen }, run: this.run.id, ...(asks && { who: name }) })
+    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, seen: { label: seen }, run: this.run.id, queued: this.isQueue && grader === this.current, ...news, ...(asks && { who: name }) })
   }
 
   /** In a list of what has no label the next case follows, unless the reader has gone elsewhere meanwhile. */
@@ -175,6 +202,7 @@ class CasePage {
     if (!this.canLabel || !this.current) return keys
     const set = (value) => () => this.fixed ? notify(`Not labelled: ${this.fixed}`) : this.labels.get(this.current).set(value)
     const grader = this.run.graders.find((one) => one.name === this.current)
+    Object.assign(keys, { u: () => this.undo(), t: () => this.labels.get(this.current).note?.fields.comment.focus() })
     for (const { key, value } of grader?.label_keys ?? []) keys[key] = set(value)
     return keys
   }

@@ -149,6 +149,7 @@ export function runLinks(run, source, changed) {
   return element('p', { class: 'links' },
     source.abilities.server && run.previous && [link(['diff'], 'Compare with the run before', { old: run.previous, new: run.id }), link(['runs', run.previous], 'Older run')],
     source.abilities.server && baseline && baseline !== run.id && link(['diff'], 'Compare with the baseline', { old: baseline, new: run.id }),
+    source.takesLabels(run.suite) && !run.labels_fixed && run.graders.length > 0 && link(['runs', run.id], 'What to label next', { grader: (run.graders.find((one) => one.prompt) ?? run.graders[0]).name, state: 'unlabelled', sort: 'queue' }),
     source.abilities.server && run.next && link(['runs', run.next], 'Newer run'),
     source.abilities.server && !run.under_way && button('Baseline', keep, { 'aria-pressed': String(baseline === run.id), title: 'Later runs of this suite link to a comparison with it' }), files)
 }

@@ -70,6 +70,14 @@ export class ApiSource {
     return answer
   }
 
+  /** Takes back the last label of a person. Answers the case that it was of. */
+  async undoLabel(suite, who) {
+    this.lastRun = null
+    const answer = await this.ask(['suites', suite, 'labels', 'undo'], {}, { method: 'POST', body: who ? { who } : {} })
+    this.tabs.postMessage(answer.sample_id)
+    return answer
+  }
+
   get(path, query) {
     return this.ask(path, query, {})
   }

@@ -43,7 +43,7 @@ export class EmbeddedSource {
     const list = selectRows(this.rows, { ...query, model: undefined })
     const position = list.indexOf(this.rows[at])
     const place = (row) => row ? { sample_id: row.sample_id, model: row.model, trial: row.trial } : null
-    return { ...found, previous: place(list[position - 1]), next: position < 0 ? null : place(list[position + 1]) }
+    return { ...found, list: position < 0 ? null : { at: position, total: list.length, picked: null }, previous: place(list[position - 1]), next: position < 0 ? null : place(list[position + 1]) }
   }
 
   /** All results of a sample: this file has those of one run. */

@@ -3,7 +3,7 @@
 //! The file is read under the lock, so that two sessions, a page and a session, or an editor that saved before lose nothing.
 
 use evalrs_base::file_path::join;
-use evalrs_eval::dataset::label_edit::{NewLabel, edited};
+use evalrs_eval::dataset::label_edit::{LabelChange, LabelEdit, NewLabel, edited, undone};
 use evalrs_model::spec::LabelsSpec;
 use evalrs_system::file_lock::FileLock;
 use evalrs_system::{FileBytes, System};
@@ -41,12 +41,38 @@ pub fn check_writable(path: &str, layout: &LabelsSpec) -> Result<(), UnwrittenLa
 }
 
 /// Writes the label into the file at `path`; the lock is in the folder `home`. What the file held before is in the file or was
-/// replaced by this label.
+/// replaced by this label. Returns what it changed.
 pub fn write_label(
     system: &dyn System,
     home: &str,
     path: &str,
     label: &NewLabel,
+) -> Result<LabelChange, UnwrittenLabel> {
+    let mut change = LabelChange::default();
+    edit_file(system, home, path, &mut |text| {
+        let edit = edited(text, label)?;
+        let LabelEdit { text, change: own } = edit;
+        change = own;
+        Ok(text)
+    })?;
+    Ok(change)
+}
+
+/// Takes back what a label changed in the file at `path`.
+pub fn undo_label(
+    system: &dyn System,
+    home: &str,
+    path: &str,
+    change: &LabelChange,
+) -> Result<(), UnwrittenLabel> {
+    edit_file(system, home, path, &mut |text| undone(text, change))
+}
+
+fn edit_file(
+    system: &dyn System,
+    home: &str,
+    path: &str,
+    edit: &mut dyn FnMut(&str) -> Result<String, String>,
 ) -> Result<(), UnwrittenLabel> {
     let _lock = FileLock::wait(&join(home, "labels.lock"))
         .map_err(|error| UnwrittenLabel::Failed(format!("the labels cannot be locked: {error}")))?;
@@ -57,7 +83,7 @@ pub fn write_label(
         FileBytes::Folder => return Err(UnwrittenLabel::Refused(format!("`{path}` is a folder"))),
         FileBytes::Unreadable(reason) => return Err(UnwrittenLabel::Failed(reason)),
     };
-    let text = edited(&text, label).map_err(UnwrittenLabel::Refused)?;
+    let text = edit(&text).map_err(UnwrittenLabel::Refused)?;
     system
         .write(path, &mut |file| file.write_all(text.as_bytes()))
         .map_err(|error| UnwrittenLabel::Failed(format!("the label is not written: {error}")))
