@@ -131,7 +131,12 @@ class Rubrics(DeskTest):
         expect(page.get_by_text("As in the file.")).to_be_visible()
         assert self.text("desk.yaml") == SUITE.replace("Is the reply polite?", "Is the reply polite, and does it name the period?")
         expect(row).to_contain_text("saved")
-        expect(price).to_contain_text("No call")
+        expect(price).to_contain_text("This text was tried")
+        self.check_axe()
+        for width in (320, 800, 2560):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, width
+        self.check_quiet()
 
     def test_a_worse_try_is_red_and_an_earlier_text_comes_back(self):
         editor = self.editor()
@@ -175,6 +180,19 @@ class Rubrics(DeskTest):
         editor.fill(" ")
         page.get_by_role("button", name="Try ").click()
         expect(page.locator(".notice.failure")).to_contain_text("a rubric is not empty")
+
+    def test_one_judgment_is_repeated_with_its_price(self):
+        run = api("runs/latest")["id"]
+        page = self.open(f"/runs/{run}/samples/c03?grader=helpful")
+        page.get_by_role("button", name="Repeat the judgment").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("1 call")
+        self.check_axe()
+        dialog.get_by_role("button", name="Call the judge again").click()
+        page.wait_for_url("**/answers?**")
+        expect(page.locator("main")).to_contain_text("It lacks: polite")
+        assert api("runs/latest")["id"] == run, "a trial is never the latest run"
+        assert api("runs?limit=9")["total"] == 1
 
     def test_a_server_that_only_reads_tries_nothing(self):
         server, State.url = self.desk.serve("--read-only")

@@ -25,6 +25,7 @@ use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_graph::results::unknown_samples;
 use evalrs_store::record;
+use evalrs_store::record::keep::trial_id;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 use evalrs_system::overlay::OverlaySystem;
@@ -58,6 +59,9 @@ pub(super) struct RunRequest {
     /// Whether cached judgments of these graders and samples are repeated.
     #[serde(default)]
     refresh: bool,
+    /// Whether it is a trial: in no list and in no history, and never `latest`. Whatever has `overrides` is one.
+    #[serde(default)]
+    trial: bool,
     /// Whether nothing begins: the answer says what the run would call, and what that would cost.
     #[serde(default)]
     preview: bool,
@@ -165,6 +169,8 @@ pub(super) async fn begin_run(
     }
     let tried = TriedRubrics { graders: wanted.overrides.into_keys().collect(), files };
     let id = record::run_id(&OsSystem, &served.home, OsSystem.now());
+    let is_trial = wanted.trial || !tried.graders.is_empty();
+    let id = if is_trial { trial_id(&id) } else { id };
     let job = served.jobs.begin(id.clone(), wanted.suite).ok_or_else(|| {
         ApiError::conflict("another evaluation is running: wait for its end, or stop it")
     })?;

@@ -128,7 +128,7 @@ pub(super) async fn get_run(
             open_run(&OsSystem, &served.home, id)
                 .is_some_and(|other| other.header.suite == run.header.suite)
         };
-        let at = ids.iter().position(|id| *id == run.id).unwrap_or(ids.len());
+        let at = ids.iter().position(|id| *id == run.id);
         let failure = served.jobs.job(&run.id).and_then(|job| job.error());
         let problems = labels.problems.iter().cloned().chain(failure).collect();
         let suite = served.suite(&run.header.suite);
@@ -139,8 +139,8 @@ pub(super) async fn get_run(
         details.categories = rows.categories(&labels);
         details.labeller = suite.and_then(|suite| served.labeller(suite));
         details.labels_fixed = suite.and_then(|suite| served.labels_fixed(suite));
-        details.previous = ids.iter().skip(at + 1).find(is_of_suite).cloned();
-        details.next = ids[..at].iter().rev().find(is_of_suite).cloned();
+        details.previous = at.and_then(|at| ids.iter().skip(at + 1).find(is_of_suite).cloned());
+        details.next = at.and_then(|at| ids[..at].iter().rev().find(is_of_suite).cloned());
         details.run.under_way = under_way;
         Ok(Data(details))
     })

@@ -48,6 +48,7 @@ use evalrs_graph::inputs::Overrides;
 use evalrs_metrics::results::report::{BriefResults, Report};
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
+use evalrs_store::record::keep::is_trial;
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::{self, RunFacts};
 use evalrs_system::System;
@@ -57,7 +58,7 @@ use evalrs_system::traced::TracedSystem;
 pub struct EvaluationFollower {
     /// The id of its record.
     pub id: String,
-    /// The graders whose rubrics are tried: no file has them. Such a run is part of no history.
+    /// The graders whose rubrics are tried: no file has them.
     pub tried: Vec<String>,
     /// Shows what happens.
     pub progress: RefCell<Box<dyn Progress>>,
@@ -421,8 +422,7 @@ fn update_records(
     questions: &Questions,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    let is_of_files = ended.facts.tried.is_empty();
-    if !args.frozen && !args.no_record && is_of_files {
+    if !args.frozen && !args.no_record && !is_trial(&ended.facts.id) {
         remember(ended, questions, console.system).or_else(|error| {
             writeln!(console.err, "warning: cannot add the run to its history: {error}")
         })?;

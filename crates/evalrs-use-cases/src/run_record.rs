@@ -16,7 +16,7 @@ use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
 use evalrs_store::record::damage::{damage_of, passed_over};
-use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
+use evalrs_store::record::keep::{DEFAULT, RunLimit, is_trial, remove_old, remove_old_trials};
 use evalrs_store::record::parts::ResultsPart;
 use evalrs_store::record::read::{PastRun, open};
 use evalrs_store::record::reference::base_of;
@@ -107,7 +107,9 @@ pub(super) fn write_record(
     });
     let results_digest = Some(written.digest.clone());
     record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
-    record::set_latest(system, &home, &facts.id)?;
+    if !is_trial(&facts.id) {
+        record::set_latest(system, &home, &facts.id)?;
+    }
     let results = Some((written.digest, written.parts));
     Ok(KeptRun { folder: Some(args.output.clone().unwrap_or(folder)), moved, damaged, results })
 }
@@ -182,6 +184,7 @@ pub(super) fn remove_records(
     let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
     let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
     let home = surroundings.records();
-    let removed = remove_old(console.system, &home, most, named);
+    let removed = remove_old(console.system, &home, most, named)
+        .and_then(|()| remove_old_trials(console.system, &home));
     removed.or_else(|error| writeln!(console.err, "warning: cannot remove an old record: {error}"))
 }

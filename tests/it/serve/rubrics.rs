@@ -134,6 +134,11 @@ fn a_rubric_is_tried_on_chosen_cases_and_then_saved() {
     // A trial is of no history: no file has its rubric.
     let history = server.get("/api/history?suite=polite");
     assert!(!history.body.contains(run["id"].as_str().unwrap()), "{}", history.body);
+    assert_eq!(
+        (&run["trial"], server.get("/api/runs").data()["total"].clone()),
+        (&json!(true), json!(0))
+    );
+    assert_eq!(server.get("/api/runs/latest").status, 404);
     assert_eq!(server.post("/api/runs", &previewed).data()["to_ask"], 0);
 
     // What was tried costs nothing once it is saved.

@@ -12,6 +12,7 @@ use evalrs_eval::grade::recorded_scale;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_model::spec::{Scale, ToolSpec};
 use evalrs_store::record::SessionActions;
+use evalrs_store::record::keep::is_trial;
 use evalrs_store::record::read::{PastHeader, PastRun, open};
 use evalrs_store::record::runs_of;
 use evalrs_store::record::saves::FILE as SAVES;
@@ -39,6 +40,8 @@ pub(crate) struct RunView {
     /// Which part of the samples it evaluated, as `2/7`; absent where it was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
+    /// Whether it is a trial, which is in no list and never `latest`.
+    trial: bool,
     /// The graders whose rubrics were tried on a page: no file had them. Absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tried: Vec<String>,
@@ -233,6 +236,7 @@ impl RunView {
             session: system.open(&join(&run.folder, SAVES)).is_ok(),
             narrowed: run.header.is_narrowed(),
             part: run.header.settings.get("partition").and_then(Value::as_str).map(str::to_owned),
+            trial: is_trial(&run.id),
             tried: facts.tried.clone(),
             samples: summary["samples"].as_u64(),
             results: summary["results"].as_u64(),
@@ -331,11 +335,10 @@ impl RunDetails {
     }
 }
 
-/// The ids of the runs recorded under `home`, the newest first.
+/// The ids of the runs recorded under `home`, the newest first; no trials.
 pub(crate) fn run_ids(system: &dyn System, home: &str) -> Vec<String> {
-    let mut ids = system.list(&runs_of(home)).unwrap_or_default();
-    ids.reverse();
-    ids
+    let ids = system.list(&runs_of(home)).unwrap_or_default().into_iter().rev();
+    ids.filter(|id| !is_trial(id)).collect()
 }
 
 pub(crate) fn open_run(system: &dyn System, home: &str, id: &str) -> Option<PastRun> {

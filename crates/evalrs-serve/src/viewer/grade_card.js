@@ -11,7 +11,7 @@ import { decimal, readable } from './text.js'
 const MAX_RATIONALE = 1500
 
 /** The card of a grader. `save(value)` keeps a label of the `labeller`; `select` makes it the one that keys label. */
-export function gradeCard({ name, item, run, isCurrent, select, labeller, save, canSave, fixed, editor }) {
+export function gradeCard({ name, item, run, isCurrent, select, labeller, save, canSave, fixed, editor, repeat }) {
   const grader = run.graders.find((one) => one.name === name)
   const grade = item.grades[name]
   const judgments = item.judgments?.[name] ?? []
@@ -27,7 +27,7 @@ export function gradeCard({ name, item, run, isCurrent, select, labeller, save, 
     (canSave || grade.label || grade.disputed || run.agreement?.[name]?.n > 0) && labels.node,
     item.submissions?.[name] !== undefined && folded('What the grader read', () => longText(item.submissions[name] || '(empty)')),
     judgments.length > 0 && judgmentList(judgments),
-    editor && grader?.prompt && element('p', { class: 'card-link' }, element('a', { href: editor }, 'Edit the rubric, try it on this case')),
+    editor && grader?.prompt && element('p', { class: 'card-link' }, element('a', { href: editor }, 'Edit the rubric, try it on this case'), ' ', button('Repeat the judgment', repeat, { class: 'quiet' })),
     hasMetadata && folded('Metadata', () => code(readable(grade.metadata))))
   return { node, labels }
 }

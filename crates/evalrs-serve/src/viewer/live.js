@@ -1,5 +1,7 @@
 // A run in progress: its events, as they come, until it ends. The browser resumes the stream by itself.
 
+import { counted } from './text.js'
+
 /** At most one refresh in this many milliseconds. */
 const REFRESH = 2000
 
@@ -41,4 +43,15 @@ export function follow(source, run, on) {
   stream.onopen = () => on.connection(true)
   stream.onerror = () => on.connection(false, stream.readyState === EventSource.CLOSED)
   return end
+}
+
+/** Waits for the end of a run. `told(words)` says how far it is. */
+export function ended(source, id, told) {
+  return new Promise((done) => {
+    follow(source, id, {
+      progress: (data) => told(`${counted(data.done)} of ${counted(data.total)} judgments, ${counted(data.asked)} made${data.failed ? `, ${counted(data.failed)} failed` : ''}`),
+      verdict: () => {}, refresh: () => {}, note: told, ended: (data) => done(data ?? {}),
+      connection: (isOpen, isOver) => isOver && done({ error: 'the server does not answer any more' }),
+    })
+  })
 }

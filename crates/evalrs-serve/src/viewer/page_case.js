@@ -9,6 +9,7 @@ import { counted, named, readable } from './text.js'
 import { gradeCard, gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
 import { Labeller } from './labeller.js'
+import { repeatCase } from './repeats.js'
 import { showsRaw, toggleRaw, writtenText } from './markdown.js'
 
 /** So few messages need no tools to find something in them. */
@@ -142,6 +143,7 @@ class CasePage {
     const rule = this.canLabel && this.names.length > 1 && element('p', { class: 'muted small label-rule' }, 'Keys label the marked grade. Press the name of another grader to label its grade.')
     refill(this.aside, this.names.map((name) => {
       const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
+        repeat: () => repeatCase(this.source, this.go, { run: this.run, place: this.place, grader: name }),
         editor: this.canLabel && rubricReference(this.run.suite, name, { run: this.run.id, sample: this.item.sample_id }),
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen, news) => this.save(name, value, seen, news) })
       this.labels.set(name, labels)

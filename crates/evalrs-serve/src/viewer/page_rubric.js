@@ -16,7 +16,7 @@ const drafts = new Map()
 export async function rubricPage({ source, address, go }) {
   const [, suite, , grader] = address.path
   const [file, { runs }] = await Promise.all([source.rubric(suite, grader), source.runs({ suite, limit: 50 })])
-  const isWhole = (run) => !run.tried?.length && !run.narrowed && !run.under_way && run.metrics[grader]
+  const isWhole = (run) => !run.narrowed && !run.under_way && run.metrics[grader]
   const run = runs.find((one) => one.id === address.query.run) ?? runs.find(isWhole) ?? runs.find((one) => one.metrics[grader])
   const sets = run ? await caseSets(source, run, grader, address.query) : [ALL_CASES]
   return new RubricPage({ source, go, suite, grader, file, run, sets })

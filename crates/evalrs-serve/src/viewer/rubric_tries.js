@@ -4,7 +4,7 @@ import { agreementChanges, isLabelled } from './diff_agreement.js'
 import { announce } from './notices.js'
 import { button, element, foreign, refill, table } from './dom.js'
 import { counted, decimal, money, percent } from './text.js'
-import { follow } from './live.js'
+import { ended } from './live.js'
 import { listQuery, serverQuery } from './case_filters.js'
 import { MovedList } from './diff_moved.js'
 import { reference } from './address.js'
@@ -49,7 +49,7 @@ export class RubricTrials {
   }
 
   body(text, { written, samples }) {
-    return { suite: this.suite, graders: [this.grader], samples, ...(text !== written && { overrides: { [this.grader]: text } }) }
+    return { suite: this.suite, graders: [this.grader], samples, trial: true, ...(text !== written && { overrides: { [this.grader]: text } }) }
   }
 
   name(text, { set, samples }) {
@@ -71,23 +71,13 @@ export class RubricTrials {
     const { id } = await this.source.start({ ...this.body(text, cases), ...(most && { max_cost: most }) })
     this.going = id
     try {
-      const { error } = await this.ended(id, told)
+      const { error } = await ended(this.source, id, told)
       if (error) throw new Error(error)
     } finally {
       this.going = null
     }
     this.runs.set(name, id)
     return id
-  }
-
-  ended(id, told) {
-    return new Promise((done) => {
-      follow(this.source, id, {
-        progress: (data) => told(`${counted(data.done)} of ${counted(data.total)} judgments, ${counted(data.asked)} made${data.failed ? `, ${counted(data.failed)} failed` : ''}`),
-        verdict: () => {}, refresh: () => {}, note: told, ended: (data) => done(data ?? {}),
-        connection: (isOpen, isOver) => isOver && done({ error: 'the server does not answer any more' }),
-      })
-    })
   }
 
   stop() {

@@ -43,6 +43,6 @@ function means(run) {
 
 /** What is special about a run. */
 export function remarks(run) {
-  const words = [run.interrupted && 'interrupted', run.session && 'watch', run.narrowed && (run.part ? `part ${run.part}` : 'narrowed')].filter(Boolean)
+  const words = [run.interrupted && 'interrupted', run.session && 'watch', run.trial && (run.tried?.length ? 'rubric tried, not saved' : 'trial'), run.narrowed && (run.part ? `part ${run.part}` : 'narrowed')].filter(Boolean)
   return words.map((word) => [element('span', { class: 'tag' }, word), ' '])
 }

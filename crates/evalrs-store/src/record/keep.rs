@@ -13,6 +13,31 @@ use evalrs_system::System;
 /// This many records of each suite are kept where a workspace sets nothing.
 pub const DEFAULT: usize = 20;
 
+/// What the id of a trial ends with.
+const TRIAL: &str = "-try";
+/// This many trials are kept, of all suites together.
+const MOST_TRIALS: usize = 40;
+
+/// The id of a trial: a run of rubrics that no file has, or of some cases that somebody looks at again. It is never `latest` and
+/// never what a run is compared with, and newer trials take its place.
+pub fn trial_id(run: &str) -> String {
+    format!("{run}{TRIAL}")
+}
+
+/// Whether a run is a trial.
+pub fn is_trial(id: &str) -> bool {
+    id.strip_suffix(TRIAL).is_some_and(is_run_id)
+}
+
+/// Removes the oldest trials under `home` beyond those that are kept.
+pub fn remove_old_trials(system: &dyn System, home: &str) -> std::io::Result<()> {
+    let runs = runs_of(home);
+    let ids = system.list(&runs).unwrap_or_default();
+    let trials: Vec<&String> = ids.iter().filter(|id| is_trial(id)).collect();
+    let old = trials.len().saturating_sub(MOST_TRIALS);
+    trials[..old].iter().try_for_each(|id| system.remove_folder(&join(&runs, id)))
+}
+
 /// How many records stay.
 #[derive(Clone, Copy, Debug)]
 pub enum RunLimit<'a> {
@@ -86,7 +111,9 @@ pub(super) fn is_run_id(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{RunLimit, is_run_id, remove_old};
+    use super::{
+        MOST_TRIALS, RunLimit, is_run_id, is_trial, remove_old, remove_old_trials, trial_id,
+    };
     use crate::record::{run_id, set_latest};
     use evalrs_system::System;
     use evalrs_system::memory::MemorySystem;
@@ -172,5 +199,20 @@ mod tests {
         {
             assert!(!is_run_id(name), "{name}");
         }
+    }
+
+    #[test]
+    fn trials_take_the_place_of_trials_alone() {
+        let system = MemorySystem::default();
+        for day in 0..MOST_TRIALS + 2 {
+            let id = format!("202601{:02}T0000{:02}-000001", day % 28 + 1, day);
+            system.set(&format!("h/runs/{id}/header.json"), "{}");
+            system.set(&format!("h/runs/{}/header.json", trial_id(&id)), "{}");
+        }
+        remove_old_trials(&system, "h").unwrap();
+        let left = system.list("h/runs").unwrap();
+        let trials = left.iter().filter(|id| is_trial(id)).count();
+        assert_eq!((trials, left.len() - trials), (MOST_TRIALS, MOST_TRIALS + 2));
+        assert!(!is_trial("baseline-try") && !is_run_id(&trial_id(RUNS[0])));
     }
 }

@@ -45,6 +45,7 @@ use evalrs_metrics::results::{ReportHeader, ResultLine};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::{FileBytes, System, WriteStamp};
+use keep::is_trial;
 use origin::RecordedOrigin;
 use part_writer::{EarlierFiles, WrittenParts, write_parts};
 use parts::{ResultsPart, write_counted};
@@ -414,7 +415,7 @@ pub fn last_named(system: &dyn System, home: &str) -> Option<String> {
 
 /// The id of the last run recorded under `home`: ids sort by time.
 pub fn last_id(system: &dyn System, home: &str) -> Option<String> {
-    system.list(&runs_of(home))?.pop()
+    system.list(&runs_of(home))?.into_iter().rev().find(|id| !is_trial(id))
 }
 
 /// The digest of the results of the record in `folder`, as they were written.

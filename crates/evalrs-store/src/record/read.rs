@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub use super::file::{RESULTS, read_json};
+use super::keep::is_trial;
 use super::lines::{MAX_RESULT, each_line};
 use super::result_files::open_results;
 use evalrs_base::file_path::join;
@@ -211,7 +212,7 @@ impl PastLine {
     }
 }
 
-/// The recorded runs of the suite `suite` under `home`, the newest first, each read on demand.
+/// The recorded runs of the suite `suite` under `home`, the newest first, each read on demand; no trials.
 pub fn runs<'a>(
     system: &'a dyn System,
     home: &str,
@@ -219,6 +220,7 @@ pub fn runs<'a>(
 ) -> impl Iterator<Item = PastRun> + 'a {
     let folder = runs_of(home);
     let ids = system.list(&folder).unwrap_or_default().into_iter().rev();
+    let ids = ids.filter(|id| !is_trial(id));
     let runs = ids.filter_map(move |id| open(system, &join(&folder, &id), &id));
     runs.filter(move |past| past.header.suite == suite)
 }
