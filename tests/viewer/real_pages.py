@@ -717,6 +717,27 @@ class Reading(pages.PageTest):
         expect(page.locator(".message.found")).to_be_in_viewport()
 
 
+class Late(pages.PageTest):
+    """A case whose conversation takes long to read."""
+
+    def test_grades_are_there_before_the_conversation(self):
+        held = []
+        page = self.open("/")
+        page.route(re.compile(r"/api/runs/[^/]+/samples/long"), lambda route: route.continue_() if "brief=true" in route.request.url else held.append(route))
+        run = latest("long")
+        page.goto(f"{State.url}/runs/{run}/samples/long?grader=calls")
+        expect(page.get_by_text("The conversation is being read…")).to_be_visible()
+        expect(page.locator(".grade-card .rationale")).to_contain_text("It went wrong in message 8")
+        page.keyboard.press("n")
+        expect(page.locator(".label-people, .label-state").first).to_be_visible()
+        held[0].continue_()
+        expect(page.locator(".message").first).to_contain_text("Do all of it.")
+        expect(page.locator(".grade-card button", has_text="Fail").first).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("x")
+        expect(page.locator(".label-state").first).to_contain_text("no label")
+        self.check_quiet()
+
+
 class Answers(pages.PageTest):
     """The answers to one sample beside one another."""
 

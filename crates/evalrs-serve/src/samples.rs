@@ -13,7 +13,7 @@ use super::answer::{
 };
 use super::case_contexts::{case_context, tagged};
 use super::served::{ServedWorkspace, beside};
-use crate::view::case::{CasePlaceView, CaseView, ListPlaceView, case};
+use crate::view::case::{CaseContext, CasePlaceView, CaseView, ListPlaceView, case};
 use crate::view::labels::RunLabels;
 use crate::view::lines::{each_result, parsed};
 use crate::view::query::{RowQuery, RowSort};
@@ -138,6 +138,8 @@ fn lines_with(run: &PastRun, search: &TextSearch) -> BTreeSet<u32> {
 pub(super) struct CaseQuery {
     /// The repetition, from 0; else the first.
     trial: Option<u32>,
+    /// Whether only what the record says is shown: without conversation, tags and judgments, for which the row is read again.
+    brief: bool,
 }
 
 /// Shows a result with all that is known of it. With the query of a list, `previous` and `next` are those of that list.
@@ -161,7 +163,11 @@ pub(super) async fn get_sample(
         let row = of_sample.next().ok_or_else(unknown)?;
         let line = recorded_line(&run, row.at).ok_or_else(unknown)?;
         let labels = served.labels(&run, &rows);
-        let context = case_context(&served, &run, &rows, row, &line);
+        let context = if which.brief {
+            CaseContext::default()
+        } else {
+            case_context(&served, &run, &rows, row, &line)
+        };
         let mut view = case(&rows, row, &line, &labels, context);
         // A model in the address says which result, and not that others are left out.
         let list = RowQuery { model: None, ..query.clone() };

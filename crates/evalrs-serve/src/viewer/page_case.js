@@ -1,6 +1,6 @@
 // A case: its conversation, its grades and why, and the human labels.
 
-import { announce, notify } from './notices.js'
+import { announce, failureBox, notify } from './notices.js'
 import { answersReference, caseReference, placeQuery, reference, rubricReference } from './address.js'
 import { button, code, element, folded, foreign, refill } from './dom.js'
 import { Conversation } from './conversation.js'
@@ -14,6 +14,9 @@ import { showsRaw, toggleRaw, writtenText } from './markdown.js'
 
 /** So few messages need no tools to find something in them. */
 const FEW = 8
+
+/** How long a whole case is waited for before a part of it is shown, in milliseconds. */
+const PATIENCE = 400
 
 /** Answers that were fetched ahead, by address; few, as they go out of date. */
 const ahead = new Map()
@@ -29,8 +32,19 @@ export async function casePage({ source, address, go }) {
   const [, id, , sample] = address.path
   const list = listQuery({ ...address.query, model: address.query.among })
   const { model, trial } = address.query
-  const [run, item] = await Promise.all([source.run(id), fetchCase(source, id, sample, { ...serverQuery(list), model, trial })])
-  return new CasePage(source, run, item, list, go, Number(address.query.m))
+  const query = { ...serverQuery(list), model, trial }
+  const whole = fetchCase(source, id, sample, query)
+  const [run, item] = await Promise.all([source.run(id), source.abilities.server ? soon(whole, () => source.sample(id, sample, { ...query, brief: true })) : whole])
+  const page = new CasePage(source, run, item, list, go, Number(address.query.m))
+  if (item.isBrief) whole.then((found) => page.fill(found), (failure) => page.fillFailed(failure))
+  return page
+}
+
+/** What comes first: the whole case, or after a while what the record says of it. A conversation of 30 MB takes seconds to read. */
+async function soon(whole, brief) {
+  const late = new Promise((done) => setTimeout(done, PATIENCE))
+  const first = await Promise.race([whole, late])
+  return first ?? Promise.any([whole, brief().then((item) => ({ ...item, isBrief: true }))]).catch(() => whole)
 }
 
 class CasePage {
@@ -50,16 +64,45 @@ class CasePage {
     this.names = [...names].sort((one, other) => (other === this.current) - (one === this.current))
     this.line = gradeLine(item)
     this.wanted = wanted
-    if (item.conversation) {
-      this.talk = new Conversation(item.conversation, (number) => reference(['runs', run.id, 'samples', item.sample_id], { ...this.list, among: list.model, model: undefined, ...placeQuery(this.place), m: String(number) }))
-      this.tools = new ConversationTools(this.talk)
-    }
+    this.makeTalk()
     this.aside = element('aside', { class: 'grades', 'aria-label': 'Grades' })
     this.showCards()
-    this.node = element('div', { class: 'case' }, this.header(), element('div', { class: 'case-columns' }, element('div', { class: 'case-main' }, this.main()), this.aside))
+    this.body = element('div', { class: 'case-main' }, this.main())
+    this.node = element('div', { class: 'case' }, this.header(), element('div', { class: 'case-columns' }, this.body, this.aside))
     this.keys = this.makeKeys()
+    this.fetchAhead()
+  }
+
+  /** Shows what is known now: the conversation and the judgments, which took longer. Labels given meanwhile stay. */
+  fill(found) {
+    for (const [name, grade] of Object.entries(found.grades)) {
+      const { label, people, disputed } = this.item.grades[name]
+      Object.assign(this.item.grades[name], grade, { label, people, disputed })
+    }
+    this.item = { ...found, grades: this.item.grades }
+    this.makeTalk()
+    refill(this.body, this.main())
+    this.showCards()
+    this.keys = this.makeKeys()
+    this.shown()
+  }
+
+  fillFailed(failure) {
+    refill(this.body, failureBox('The conversation could not be fetched', failure))
+  }
+
+  makeTalk() {
+    const { item, run } = this
+    if (item.conversation) {
+      this.talk = new Conversation(item.conversation, (number) => reference(['runs', run.id, 'samples', item.sample_id], { ...this.list, among: this.list.model, model: undefined, ...placeQuery(this.place), m: String(number) }))
+      this.tools = new ConversationTools(this.talk)
+    }
+  }
+
+  fetchAhead() {
+    const { item, list, run, source } = this
     const { next } = item
-    if (next && server) {
+    if (next && source.abilities.server) {
       const query = { ...serverQuery(list), ...placeQuery(next) }
       ahead.set(reference([run.id, next.sample_id], query), source.sample(run.id, next.sample_id, query))
       ahead.forEach((promise) => promise.catch(() => {}))
@@ -128,6 +171,7 @@ class CasePage {
     const texts = new Map()
     for (const [name, text] of Object.entries(item.submissions ?? {})) texts.set(text, [...(texts.get(text) ?? []), name])
     return [
+      item.isBrief && element('p', { class: 'note', role: 'status' }, 'The conversation is being read…'),
       item.conversation_note && element('p', { class: 'note' }, foreign(item.conversation_note)),
       !isAsked && block('Input', item.input),
       shown && element('section', { class: 'block' }, element('h2', null, 'Conversation ', element('span', { class: 'count' }, counted(shown.length, 'message'))), shown.length > FEW && [this.tools.node, this.tools.outline], this.talk.node),
