@@ -92,12 +92,12 @@ graders:
 def two_agents():
     """Claude Code with two tasks at once."""
     def said(number, text, parent):
-        return {"type": "assistant", "parent_tool_use_id": parent, "message": {"id": f"m{number}", "role": "assistant", "content": [{"type": "text", "text": text}]}}
+        return {"type": "assistant", "parent_tool_use_id": parent, "timestamp": f"2026-01-01T00:00:{number * 2:02}Z", "message": {"id": f"m{number}", "role": "assistant", "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 1000 * number, "output_tokens": number}}}
 
     tasks = [{"type": "tool_use", "id": f"t{at}", "name": "Task", "input": {"description": what, "prompt": "p"}} for at, what in [(1, "Read the log"), (2, "Read the code")]]
-    return [{"type": "user", "message": {"role": "user", "content": "Why?"}}, {"type": "assistant", "message": {"id": "m0", "role": "assistant", "content": tasks}},
+    return [{"type": "user", "timestamp": "2026-01-01T00:00:00Z", "message": {"role": "user", "content": "Why?"}}, {"type": "assistant", "timestamp": "2026-01-01T00:00:01Z", "message": {"id": "m0", "role": "assistant", "content": tasks}},
         said(1, "one of one", "t1"), said(2, "one of two", "t2"), said(3, "two of one", "t1"), said(4, "two of two", "t2"),
-        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "done"} for at in (1, 2)]}}, said(5, "Because.", None)]
+        {"type": "user", "timestamp": "2026-01-01T00:00:09Z", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{at}", "content": "done"} for at in (1, 2)]}}, said(5, "Because.", None)]
 
 
 PICTURES = """\
@@ -685,7 +685,7 @@ class Reading(pages.PageTest):
 
     def test_an_outline_and_a_rationale_lead_to_messages(self):
         page = self.open_long()
-        page.locator(".outline summary").click()
+        page.locator(".outline summary", has_text="Outline").click()
         lines = page.locator(".outline-lines li")
         expect(lines).to_have_count(122)
         lines.nth(100).get_by_role("button").click()
@@ -715,6 +715,22 @@ class Reading(pages.PageTest):
         page = self.open_long("?m=239")
         expect(self.found()).to_have_text("#238")
         expect(page.locator(".message.found")).to_be_in_viewport()
+
+    def test_a_timeline_has_a_lane_for_each_agent_and_steps_say_what_they_used(self):
+        page = self.open(f"/runs/{latest('agents')}/samples/both")
+        lanes = page.locator(".lanes li")
+        expect(lanes).to_have_count(3)
+        expect(page.locator(".timeline summary")).to_have_text("Timeline 3 agents · 10 s")
+        expect(lanes.nth(1)).to_contain_text("Read the log")
+        expect(lanes.nth(1)).to_contain_text("2 steps · 4,000 in, 4 out")
+        expect(lanes.nth(2)).to_contain_text("2 steps · 6,000 in, 6 out")
+        page.locator(".lane").nth(2).locator(".mark").first.click()
+        expect(page.locator(".message.found")).to_contain_text("one of two")
+        expect(page.locator(".message.found .step-use")).to_have_text("2.0 s · 2,000 in, 2 out")
+        self.check_axe()
+        page.set_viewport_size({"width": 320, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        self.check_quiet()
 
 
 class Late(pages.PageTest):

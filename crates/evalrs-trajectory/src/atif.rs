@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::content::{flatten, json_text, tool_call};
 use super::node::RecordedNode;
+use super::step_facts::StepFacts;
 use super::turns::Turns;
 use super::{
     MessageBody, ReadResult, ToolReturn, Trajectory, TrajectoryFormat, TrajectoryProblem,
@@ -117,6 +118,7 @@ impl<'v> AtifReader<'v> {
         open: &mut OpenCalls,
     ) -> ReadResult {
         step.object("a step (an object)")?;
+        self.turns.at_step(StepFacts::of(step.value()));
         // Claude Code has its sub-agents among the steps.
         let aside = step.value().pointer("/extra/is_sidechain") == Some(&Value::Bool(true));
         let subagent = subagent || aside;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::content::is_chat;
 use super::node::RecordedNode;
+use super::step_facts::StepFacts;
 use super::turns::{Turns, conversation};
 use super::{MessageBody, ReadResult, Trajectory, TrajectoryFormat, TrajectoryTotals, anthropic};
 
@@ -158,16 +159,28 @@ fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> ReadResult {
         }
     }
     turns.started_by(lines.first().and_then(|line| line.get("parent_tool_use_id").as_str()));
+    turns.at_step(step_of(lines));
     for body in bodies {
         turns.push_of(body, subagent);
     }
     Ok(())
 }
 
+/// What the lines of one message say of it: each repeats what it used, and the last one has the most.
+fn step_of(lines: &[&RecordedNode<'_, '_>]) -> Option<StepFacts> {
+    let at = lines.first().and_then(|line| StepFacts::of(line.value())).and_then(|facts| facts.at);
+    let used = lines.last().and_then(|line| StepFacts::of(line.get("message").value()));
+    match used {
+        Some(used) => Some(StepFacts { at, ..used }),
+        None => at.map(|at| StepFacts { at: Some(at), ..StepFacts::default() }),
+    }
+}
+
 fn single(line: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     line.object("a Claude Code event (an object)")?;
     let subtype = line.get("subtype");
     turns.started_by(line.get("parent_tool_use_id").as_str());
+    turns.at_step(StepFacts::of(line.value()));
     match line.get("type").text("an event type (a string)")? {
         "user" if !is_meta(line) => {
             let message = line.get("message");

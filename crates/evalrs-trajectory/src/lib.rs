@@ -34,6 +34,7 @@ pub mod openai;
 pub mod otel;
 pub mod problem;
 pub mod read;
+mod step_facts;
 mod steps;
 pub mod trajectory;
 mod turns;
@@ -47,6 +48,7 @@ pub use openai::CallMarks;
 pub use otel::spans_in;
 pub use problem::{ReadResult, TrajectoryProblem};
 pub use read::{FORMATS, call_marks, detect, read};
+pub use step_facts::StepFacts;
 pub use trajectory::{
     Message, MessageBody, ToolCall, ToolReturn, Trajectory, TrajectoryTotals, Turn,
 };

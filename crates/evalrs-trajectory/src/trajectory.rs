@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::step_facts::StepFacts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,12 +42,14 @@ pub struct Message {
     pub subagent: bool,
     /// The call that started that sub-agent, where the recording says. It is shown, and reaches no key.
     pub started_by: Option<Arc<str>>,
+    /// What the recording says of the step that made it.
+    pub step: Option<Arc<StepFacts>>,
 }
 
 impl Message {
     /// A message of the target itself or of its user.
     pub fn new(body: MessageBody) -> Self {
-        Self { body, subagent: false, started_by: None }
+        Self { body, subagent: false, started_by: None, step: None }
     }
 }
 

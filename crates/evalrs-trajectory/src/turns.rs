@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::node::RecordedNode;
+use super::step_facts::StepFacts;
 use super::{Message, MessageBody, ReadResult, Trajectory, TrajectoryTotals, Turn};
 
 /// Reads a list of messages or of turns with `read_list`, which is given the list or each of the turns. The list may
@@ -40,7 +41,10 @@ pub(super) fn by_message(
     read_message: fn(RecordedNode<'_, '_>, &mut Turns) -> ReadResult,
 ) -> ReadResult<Trajectory> {
     conversation(root, |list, turns| {
-        list.items("a list of messages")?.try_for_each(|message| read_message(message, turns))
+        list.items("a list of messages")?.try_for_each(|message| {
+            turns.at_step(StepFacts::of(message.value()));
+            read_message(message, turns)
+        })
     })
 }
 
@@ -54,6 +58,8 @@ pub(super) struct Turns {
     has_totals: bool,
     /// The call that started the sub-agent whose messages are read.
     started_by: Option<Arc<str>>,
+    /// What is recorded of the step whose messages are read.
+    step: Option<Arc<StepFacts>>,
 }
 
 /// How far the last turn is.
@@ -124,6 +130,11 @@ impl Turns {
         self.started_by = call.map(Arc::from);
     }
 
+    /// Says what is recorded of the step whose messages follow.
+    pub(super) fn at_step(&mut self, facts: Option<StepFacts>) {
+        self.step = facts.map(Arc::new);
+    }
+
     /// Adds a message, perhaps of a sub-agent.
     pub(super) fn push_of(&mut self, body: MessageBody, subagent: bool) {
         if self.state == TurnState::Over {
@@ -131,7 +142,9 @@ impl Turns {
         }
         self.calls += usize::from(matches!(body, MessageBody::ToolCall(_)));
         let started_by = self.started_by.clone().filter(|_| subagent);
-        let message = Message { body, subagent, started_by };
+        let step = self.step.clone();
+        self.step = step.as_ref().and_then(|step| step.time_alone()).map(Arc::new);
+        let message = Message { body, subagent, started_by, step };
         match self.done.last_mut() {
             Some(turn) => turn.messages.push(message),
             None => self.done.push(Turn { messages: vec![message] }),

@@ -25,6 +25,18 @@ pub(crate) struct MessageView {
     call: Option<String>,
     /// Whether the tool failed.
     is_error: bool,
+    /// When, as RFC 3339, where it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    /// Tokens that the model received for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_tokens: Option<u64>,
+    /// Tokens that the model wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_tokens: Option<u64>,
+    /// US dollars that it cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
     /// Pictures that were sent with it: data URLs, and addresses, which the page does not fetch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<String>,
@@ -35,6 +47,7 @@ pub(crate) fn messages(trajectory: &Trajectory) -> Vec<MessageView> {
 }
 
 fn message(message: &Message) -> MessageView {
+    let step = message.step.as_deref();
     let said = |role, text: &String| MessageView {
         role,
         text: Some(text.clone()),
@@ -44,6 +57,10 @@ fn message(message: &Message) -> MessageView {
         arguments: None,
         call: None,
         is_error: false,
+        at: step.and_then(|step| step.at.clone()),
+        input_tokens: step.and_then(|step| step.input_tokens),
+        output_tokens: step.and_then(|step| step.output_tokens),
+        cost: step.and_then(|step| step.cost_usd),
         pictures: Vec::new(),
     };
     match &message.body {

@@ -16,9 +16,10 @@ export function conversation(messages) {
   return new Conversation(messages).node
 }
 
-/** A conversation of which a part is in the page: any message can be brought there. `linkTo(number)` is the address of one. */
+/** A conversation of which a part is in the page: any message can be brought there. `linkTo(number)` is the address of one, `useOf(step, before)` what a step used. */
 export class Conversation {
-  constructor(messages, linkTo = null) {
+  constructor(messages, linkTo = null, useOf = null) {
+    this.useOf = useOf
     this.steps = paired(messages)
     /** Where the step with a message of this number stands, and the call of this id. */
     this.places = new Map(this.steps.flatMap((step, at) => [[step.number, at], [step.answerNumber, at]]))
@@ -45,7 +46,7 @@ export class Conversation {
     const { steps } = this
     for (const [offset, step] of steps.slice(this.to, this.to + FIRST).entries()) {
       const parent = this.placeOf(step)
-      const node = stepNode(step, this.linkTo && ((number) => this.linkOf(number)))
+      const node = stepNode(step, this.linkTo && ((number) => this.linkOf(number)), this.useOf?.(step, steps[this.to + offset - 1]))
       this.nodes.set(this.to + offset, node)
       parent.append(node)
     }
@@ -148,11 +149,11 @@ export function isFailed({ message, answer }) {
   return Boolean(message.is_error || answer?.is_error)
 }
 
-function stepNode(step, linkOf) {
+function stepNode(step, linkOf, use) {
   const { message } = step
   const said = message.role === 'tool_call' ? callNode(step) : message.role === 'tool_return' ? returnNode(message) : textNode(message)
   const isPicture = message.role === 'other' && message.pictures?.length > 0
-  return element('div', { class: `message ${message.role}` }, element('div', { class: 'role' }, isPicture ? 'Picture' : ROLES[message.role] ?? message.role, ' ', linkOf?.(step.number)), element('div', { class: 'said' }, said))
+  return element('div', { class: `message ${message.role}` }, element('div', { class: 'role' }, isPicture ? 'Picture' : ROLES[message.role] ?? message.role, ' ', linkOf?.(step.number), use), element('div', { class: 'said' }, said))
 }
 
 function textNode(message) {

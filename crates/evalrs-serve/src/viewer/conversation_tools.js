@@ -3,6 +3,7 @@
 import { beginning, counted } from './text.js'
 import { button, element, field, folded, foreign } from './dom.js'
 import { isFailed, taskOf } from './conversation.js'
+import { timeline } from './conversation_time.js'
 
 /** The most lines of an outline. */
 const MOST_LINES = 3000
@@ -22,7 +23,7 @@ export class ConversationTools {
     }, { 'aria-pressed': 'false' })
     this.node = element('div', { class: 'talk-tools' }, field('Find in the conversation', this.search, { class: 'field search' }), this.count,
       this.failed.length > 0 && button(['Failed calls ', element('span', { class: 'figures' }, counted(this.failed.length)), ' ', element('kbd', null, 'e')], () => this.nextFailed()), open)
-    this.outline = folded('Outline', () => outline(talk), { class: 'outline' })
+    this.outline = [timeline(talk), folded('Outline', () => outline(talk), { class: 'outline' })]
     this.keys = { f: () => this.search.focus(), e: () => this.nextFailed() }
   }
 

@@ -5,6 +5,7 @@ import { answersReference, caseReference, placeQuery, reference, rubricReference
 import { button, code, element, folded, foreign, refill } from './dom.js'
 import { Conversation } from './conversation.js'
 import { ConversationTools, linkCitations } from './conversation_tools.js'
+import { stepUse } from './conversation_time.js'
 import { counted, named, readable } from './text.js'
 import { gradeCard, gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
@@ -94,7 +95,7 @@ class CasePage {
   makeTalk() {
     const { item, run } = this
     if (item.conversation) {
-      this.talk = new Conversation(item.conversation, (number) => reference(['runs', run.id, 'samples', item.sample_id], { ...this.list, among: this.list.model, model: undefined, ...placeQuery(this.place), m: String(number) }))
+      this.talk = new Conversation(item.conversation, (number) => reference(['runs', run.id, 'samples', item.sample_id], { ...this.list, among: this.list.model, model: undefined, ...placeQuery(this.place), m: String(number) }), stepUse)
       this.tools = new ConversationTools(this.talk)
     }
   }
