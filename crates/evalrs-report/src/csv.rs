@@ -40,6 +40,20 @@ const HEADER: [&str; 14] = [
     "key",
 ];
 
+/// Writes rows of texts under a header, each cell made harmless for spreadsheets.
+pub fn write_text_rows(
+    header: &[&str],
+    all: impl Iterator<Item = Vec<String>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut rows = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+    rows.write_record(header)?;
+    for cells in all {
+        rows.write_record(cells.iter().map(|cell| text(cell).into_owned()))?;
+    }
+    rows.flush()
+}
+
 #[derive(Default)]
 struct CsvWriter {
     has_header: bool,

@@ -48,6 +48,7 @@ mod terminal;
 pub mod usage;
 pub mod verdict;
 
+pub use csv::write_text_rows;
 pub use format::{
     Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
     ReportedRun,

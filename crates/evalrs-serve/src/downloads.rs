@@ -237,7 +237,7 @@ impl Write for PieceSender {
 }
 
 /// The id of a run as the name of a file, whatever somebody called its folder.
-fn file_name(id: &str) -> String {
+pub(super) fn file_name(id: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
     id.chars().map(|char| if is_plain(char) { char } else { '_' }).collect()
 }

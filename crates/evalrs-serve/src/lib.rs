@@ -4,8 +4,8 @@
 //!
 //! - `served`: what is served, and what of it is held in memory (`held_suites`).
 //! - `answer`: the form of every answer; `guard`: who may ask; `connections`, `queries`: within which limits.
-//! - One file for each thing that can be asked: `runs`, `samples`, `suites`, `registry`, `labels`, `grade`, `history`,
-//!   `downloads`, `page`; `openapi` describes them all.
+//! - One file for each thing that can be asked: `runs`, `samples`, `suites`, `registry`, `labels`, `calibration`, `label_export`,
+//!   `grade`, `history`, `downloads`, `page`; `openapi` describes them all.
 //! - `job` and `evaluate`: evaluations that run beside the server; [`session`]: a `watch` session on a page.
 //! - [`view`]: what pages and programs read of a run, as JSON; [`report_page`]: the viewer with its data in one file.
 //! - `viewer`: the page itself, in JavaScript, without a build.
@@ -34,6 +34,8 @@ mod held_suites;
 mod locks;
 mod registry;
 mod suites;
+mod calibration;
+mod label_export;
 mod runs;
 mod history;
 mod sample_results;
@@ -287,6 +289,8 @@ fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
         .routes(routes!(grade::grade))
         .routes(routes!(suites::list_suites))
         .routes(routes!(suites::get_suite))
+        .routes(routes!(calibration::get_calibration))
+        .routes(routes!(label_export::export_labels))
         .routes(routes!(labels::put_label))
         .routes(routes!(label_undo::undo_last_label))
         .routes(routes!(rubrics::get_rubric, rubrics::put_rubric))

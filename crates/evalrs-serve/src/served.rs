@@ -12,7 +12,7 @@ use super::job::Jobs;
 use super::label_undo::LabelUndo;
 use super::locks::locked;
 use crate::label_file::label_file;
-use crate::view::labels::{LabelFile, RunLabels};
+use crate::view::labels::{LabelFile, LabelledGrader, RunLabels};
 use crate::view::rows::RunRows;
 use crate::view::run::{RunView, labelled_graders, open_run, run_ids};
 use evalrs_base::file_path::join;
@@ -236,6 +236,15 @@ impl ServedWorkspace {
             },
         };
         RunLabels::read_file(&file, &rows.graders, &OsSystem)
+    }
+
+    /// The labels of a suite for these graders, as they are now.
+    pub(super) fn suite_labels(
+        &self,
+        suite: &ServedSuite,
+        graders: &[LabelledGrader],
+    ) -> RunLabels {
+        RunLabels::read_file(&self.labels_file(suite), graders, &OsSystem)
     }
 
     /// Whose labels those of a suite are, unless a request says; none where nobody knows.

@@ -17,6 +17,8 @@ use crate::view::run::RunView;
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::rule;
 use evalrs_model::spec::{GraderKind, GraderSpec, RewardSpec};
+use evalrs_system::System;
+use evalrs_system::os::OsSystem;
 
 /// A suite in a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -73,6 +75,8 @@ pub(super) struct SuiteDetails {
     /// What is wrong with it, as `evalrs validate --json` says.
     #[schema(value_type = Vec<Object>)]
     problems: Value,
+    /// Whether people have labelled any of its answers.
+    labelled: bool,
     /// Its newest run.
     last_run: Option<RunView>,
 }
@@ -110,6 +114,9 @@ fn details(
             kind: kind_of(grader),
             label: grader.display_name.clone(),
         });
+        let last_run = served.newest_run(&suite.name).map(|run| served.view(&run));
+        let labels = OsSystem.stamp(&served.labels_file(suite).path);
+        let has_labels = labels.is_some_and(|stamp| stamp.bytes > 0);
         let gate = read.and_then(|read| read.gate.as_ref());
         let gate = gate.filter(|_| gate_rule(&session.db, session.root).is_some()).map(rule);
         let details = SuiteDetails {
@@ -119,7 +126,8 @@ fn details(
             graders: graders.collect(),
             gate,
             problems: json!(problems),
-            last_run: served.newest_run(&suite.name).map(|run| served.view(&run)),
+            labelled: last_run.as_ref().is_some_and(RunView::is_labelled) || has_labels,
+            last_run,
         };
         (details, count)
     })

@@ -13,11 +13,13 @@ use super::settling::settle_on_console;
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::resolve::settings::{AskPolicy, Settings};
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
 use evalrs_metrics::calibration::{CalibrationFile, uncalibrated};
+use evalrs_metrics::results::calibration::ReportedCalibration;
 use evalrs_metrics::results::{ReportHeader, Summary};
 use evalrs_model::spec::{CalibrationBounds, GraderKind};
 use evalrs_report::human;
@@ -126,6 +128,18 @@ pub(super) fn read_calibration(
     system: &dyn System,
 ) -> Result<Option<CalibrationFile>, Error> {
     own_calibration(suite, surroundings, session, system).file
+}
+
+/// The written calibration of the graders of a suite, beside these graders as they are now. Asks nothing.
+pub fn present_calibration(
+    suite: &str,
+    surroundings: &SuiteContext,
+    session: &Session,
+    system: &dyn System,
+) -> Result<OrderedMap<ReportedCalibration>, Error> {
+    let bounds = session.suite().map(|suite| suite.calibration).unwrap_or_default();
+    let file = read_calibration(suite, surroundings, session, system)?;
+    Ok(file.map(|file| file.reported(&header(session), bounds)).unwrap_or_default())
 }
 
 /// A suite's file is called as the suite; where that is another suite's, it has the digest of the suite's path in its name.

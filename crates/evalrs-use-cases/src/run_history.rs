@@ -19,7 +19,7 @@ use evalrs_graph::results::{Head, heads};
 use evalrs_graph::{Database, answers, known_grades};
 use evalrs_metrics::history::{
     GraderDigests, HISTORY_FORMAT, HistoryDeclared, HistoryLine, HistoryMetric, HistoryReport,
-    digest, runs_of_lines,
+    HistoryRun, digest, runs_of_lines,
 };
 use evalrs_metrics::results::ResultLine;
 use evalrs_metrics::results::report::{Report, Results};
@@ -72,14 +72,41 @@ pub fn history_named(
     surroundings: &SuiteContext,
     system: &dyn System,
 ) -> FoundHistory {
-    let files = history_files(name, surroundings, system);
-    let history = RunHistory::read(system, &files, place);
+    let history = read_history(name, place, surroundings, system);
     let slides = slides(system, &surroundings.records(), &history.lines);
-    let mut runs = runs_of_lines(&history.lines);
-    name_settings(system, &surroundings.records(), &history.lines, &mut runs);
+    let runs = named_runs(&history, surroundings, system);
     let report = HistoryReport { runs, slides };
     let warnings = history.warnings().collect();
     FoundHistory { name: name.to_owned(), report, warnings }
+}
+
+/// The known runs of the same suite, the oldest first, without what slid: that reads the results of runs.
+pub fn history_runs(
+    name: &str,
+    place: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Vec<HistoryRun> {
+    named_runs(&read_history(name, place, surroundings, system), surroundings, system)
+}
+
+fn read_history(
+    name: &str,
+    place: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> RunHistory {
+    RunHistory::read(system, &history_files(name, surroundings, system), place)
+}
+
+fn named_runs(
+    history: &RunHistory,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Vec<HistoryRun> {
+    let mut runs = runs_of_lines(&history.lines);
+    name_settings(system, &surroundings.records(), &history.lines, &mut runs);
+    runs
 }
 
 /// The files of the suite that calls itself `name`: beside its committed judgments, and among the records of this machine. Runs

@@ -1,6 +1,7 @@
 //! `evalrs serve`: the REST API as programs meet it, over real connections.
 #![expect(clippy::disallowed_methods, reason = "tests start the binary and read what it wrote")]
 
+mod calibration;
 mod comparing;
 mod evaluations;
 mod grading;

@@ -36,6 +36,8 @@ pub struct LabelLine {
     pub submission: Option<String>,
     /// The person; none where that is not known.
     pub who: Option<Box<str>>,
+    /// When it was given, as RFC 3339, where the line says it.
+    pub at: Option<Box<str>>,
     /// The label; never one for each of some graders.
     pub said: LabelValue,
     /// How the answer was picked for labelling, if known.
@@ -175,6 +177,7 @@ impl GivenLabels {
                 grader: of.grader.clone(),
                 submission: of.submission.clone(),
                 who: one.by.who.as_deref().map(Box::from),
+                at: Some(one.by.at.as_str()).filter(|at| !at.is_empty()).map(Box::from),
                 said: one.said.clone(),
                 picked: one.by.picked,
                 note: one.by.note.clone(),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use evalrs_eval::dataset::label_file;
-use evalrs_eval::dataset::label_file::{LabelNote, LabelTable, digest_number};
-use evalrs_eval::dataset::people::{UNKNOWN, label_of, opinions};
+use evalrs_eval::dataset::label_file::{LabelLine, LabelNote, LabelTable, digest_number};
+use evalrs_eval::dataset::people::{UNKNOWN, label_of, opinions, pick_of};
 use evalrs_eval::label_keys::{KeyLabel, LabelKey, label_keys};
 use evalrs_metrics::metric::holdout::is_held_out;
-use evalrs_model::spec::{Label, LabelsSpec, Scale};
+use evalrs_model::spec::{Label, LabelPick, LabelsSpec, Scale};
 use evalrs_system::System;
 
 /// A label as pages show it.
@@ -64,6 +64,12 @@ pub(crate) struct PersonLabelView {
 }
 
 impl PersonLabelView {
+    /// What `who` says of whether an answer passes.
+    pub(crate) fn of_verdict(who: &str, pass: bool) -> Self {
+        let who = Some(who).filter(|who| *who != UNKNOWN).map(str::to_owned);
+        Self { who, label: LabelNumber::Pass(pass), passes: pass }
+    }
+
     fn new(said: &ReadLabel, threshold: f64) -> Self {
         let label = LabelView::new(said.label, threshold, None);
         let LabelView { label, passes, .. } = label;
@@ -135,8 +141,8 @@ pub(crate) fn label_key_views(scale: Scale) -> Vec<LabelKeyView> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReadLabel {
     /// Their name, where that is known.
-    who: Option<Box<str>>,
-    label: Label,
+    pub who: Option<Box<str>>,
+    pub label: Label,
     note: LabelNote,
 }
 
@@ -144,9 +150,11 @@ pub(crate) struct ReadLabel {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SaidLabels {
     /// The label that counts; none of a tie.
-    label: Option<Label>,
+    pub label: Option<Label>,
     /// What each person says, by their names.
-    people: Vec<ReadLabel>,
+    pub people: Vec<ReadLabel>,
+    /// How the answer was picked for labelling, if known.
+    pub picked: Option<LabelPick>,
 }
 
 /// A grader, as far as labels are read for it.
@@ -229,23 +237,39 @@ impl RunLabels {
 
     /// Human labels of an answer for a grader, unless it is held out.
     pub(crate) fn said(&self, answer: &LabelledAnswer<'_>, grader: &LabelledGrader) -> SaidLabels {
-        let lines = self.table.samples.get(answer.sample).filter(|_| !self.holds_out(answer));
-        let Some(lines) = lines else { return SaidLabels::default() };
-        let own = lines.iter().filter(|line| {
-            let is_of_submission =
-                |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
-            line.is_of(answer.model, answer.trial)
-                && line.is_for(&grader.name)
-                && answer.submission.is_none_or(is_of_submission)
-        });
-        let said = opinions(own);
+        if self.holds_out(answer) {
+            return SaidLabels::default();
+        }
+        let said = self.lines(answer, grader);
         let named = said.iter().filter_map(|line| {
             let label = line.said.on(grader.scale)?;
             Some(ReadLabel { who: line.who.clone(), label, note: line.note.clone() })
         });
         let mut people: Vec<ReadLabel> = named.collect();
         people.sort_by(|one, other| one.who.cmp(&other.who));
-        SaidLabels { label: label_of(&said).and_then(|said| said.on(grader.scale)), people }
+        let label = label_of(&said).and_then(|said| said.on(grader.scale));
+        SaidLabels { label, people, picked: pick_of(&said) }
+    }
+
+    /// The lines of the file for an answer and a grader, one of each person, held-out ones among them.
+    pub(crate) fn lines(
+        &self,
+        answer: &LabelledAnswer<'_>,
+        grader: &LabelledGrader,
+    ) -> Vec<&LabelLine> {
+        let lines = self.table.samples.get(answer.sample).into_iter().flatten();
+        opinions(lines.filter(|line| {
+            let is_of_submission =
+                |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
+            line.is_of(answer.model, answer.trial)
+                && line.is_for(&grader.name)
+                && answer.submission.is_none_or(is_of_submission)
+        }))
+    }
+
+    /// Sample → all lines of the file, held-out ones among them.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = (&str, &[LabelLine])> {
+        self.table.samples.iter().map(|(sample, lines)| (sample.as_str(), lines.as_slice()))
     }
 
     /// Whether the label of an answer is held out. One whose submission nobody knows may be.

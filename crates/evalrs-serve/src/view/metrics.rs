@@ -42,7 +42,7 @@ pub(crate) struct MetricView {
     /// Further results, which the grader has nothing to say of.
     not_applicable: u64,
     /// The share of labelled verdicts that agreed with people at the time of the run, 0.0..=1.0.
-    agreement: Option<f64>,
+    pub agreement: Option<f64>,
 }
 
 /// A metric that the suite declares, or one of its groups.

@@ -3,6 +3,7 @@
 //! Reads records and nothing else. Records are files anybody may have edited: what cannot be read is left out.
 
 pub(crate) mod lines;
+pub(crate) mod calibration;
 pub(crate) mod labels;
 pub(crate) mod message;
 pub(crate) mod case;

@@ -336,7 +336,11 @@ impl RunRows {
     }
 
     /// What a label of the row has to be of.
-    fn answer<'a>(&'a self, row: &'a IndexedRow, verdict: CellVerdict) -> LabelledAnswer<'a> {
+    pub(crate) fn answer<'a>(
+        &'a self,
+        row: &'a IndexedRow,
+        verdict: CellVerdict,
+    ) -> LabelledAnswer<'a> {
         LabelledAnswer {
             sample: &row.sample_id,
             model: self.model_of(row),
@@ -417,7 +421,7 @@ impl RunRows {
     }
 }
 
-fn cell(verdict: CellVerdict) -> Cell {
+pub(crate) fn cell(verdict: CellVerdict) -> Cell {
     let state = match verdict.state {
         VerdictState::Passed => CellState::Passed,
         VerdictState::Failed => CellState::Failed,

@@ -195,12 +195,27 @@ fn facts(system: &dyn System, run: &PastRun) -> Facts {
     serde_json::from_value(read_value(system, &join(&run.folder, "run.json"))).unwrap_or_default()
 }
 
+/// Whether a run evaluated all of its suite, by the rubrics of files.
+pub(crate) fn is_whole(system: &dyn System, run: &PastRun) -> bool {
+    !run.header.is_narrowed() && facts(system, run).tried.is_empty()
+}
+
+/// `summary.json` of a run; null where it cannot be read.
+pub(crate) fn summary_of(system: &dyn System, run: &PastRun) -> Value {
+    object_or_null(&read_value(system, &join(&run.folder, "summary.json")))
+}
+
 /// When a run began.
 pub(crate) fn started(system: &dyn System, run: &PastRun) -> Option<String> {
     facts(system, run).started
 }
 
 impl RunView {
+    /// Whether any verdict was compared with a label.
+    pub(crate) fn is_labelled(&self) -> bool {
+        self.metrics.0.iter().any(|(_, metric)| metric.agreement.is_some())
+    }
+
     pub(crate) fn read(system: &dyn System, run: &PastRun, under_way: bool) -> Self {
         let summary = read_value(system, &join(&run.folder, "summary.json"));
         Self { under_way, ..Self::new(system, run, &summary, &facts(system, run)) }
@@ -293,8 +308,7 @@ impl RunDetails {
             Value::Object(header) => header,
             _ => Map::new(),
         };
-        let summary = read_value(system, &join(&run.folder, "summary.json"));
-        let summary = object_or_null(&summary);
+        let summary = summary_of(system, run);
         let facts = facts(system, run);
         let graders = run.header.graders().map(|(name, settings)| {
             let text = |field: &str| settings.get(field)?.as_str().map(str::to_owned);
