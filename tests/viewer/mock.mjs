@@ -13,6 +13,7 @@ import { bundle, file, report } from './bundle.mjs'
 import { selectRows } from './select.mjs'
 import { makeRuns } from './mock_data.mjs'
 import { OddRun } from './mock_odd.mjs'
+import { calibrationOf } from './mock_calibration.mjs'
 
 const RUNS = [...makeRuns(), new OddRun()]
 const SUITES = ['support', 'bulk', 'models', 'live']
@@ -49,7 +50,7 @@ function suiteOf(name, { whole = false } = {}) {
   if (!SUITES.includes(name)) throw new Refusal(404, 'NOT_FOUND', `no suite ${name}`)
   const problems = name === 'models' ? [{ severity: 'warning', place: { path: 'models.yaml', line: 4, column: 3, source: '  modell: gpt', marked: { start: 2, end: 8 } }, message: 'unknown field `modell`', label: null, hint: 'did you mean `model`?' }] : []
   return { name, path: `${name}.yaml`, description: name === 'support' ? 'Does the support bot answer politely, rightly and within the policy?' : null, graders: [{ name: 'accuracy', kind: 'contains', label: null }, { name: 'quality', kind: 'rubric', label: 'Answer quality' }, { name: 'policy', kind: 'program', label: null }],
-    gate: 'quality avg_score >= 0.7', problems: whole ? problems : { errors: 0, warnings: problems.length }, last_run: last?.brief() ?? null }
+    gate: 'quality avg_score >= 0.7', problems: whole ? problems : { errors: 0, warnings: problems.length }, ...(whole && { labelled: name === 'support' }), last_run: last?.brief() ?? null }
 }
 
 function history(name) {
@@ -86,6 +87,7 @@ function answer(method, [kind, id, part, sample], query, body) {
   if (method === 'POST' && kind === 'runs') throw new Refusal(409, 'CONFLICT', 'a run is under way')
   if (method === 'DELETE') return { id, stopped: true }
   if (kind === 'meta') return { evalrs: '0.1.0', read_only: false, labellers: false, suites: SUITES, live: { run: RUNS[0].id } }
+  if (kind === 'suites' && part === 'calibration') return calibrationOf(id, suiteOf(id).path, RUNS.filter((run) => run.suite === id))
   if (kind === 'suites') return id ? suiteOf(id, { whole: true }) : { suites: SUITES.map((name) => suiteOf(name)), count: SUITES.length, total: SUITES.length }
   if (kind === 'history') return history(query.suite)
   if (kind === 'runs' && !id) {

@@ -156,7 +156,7 @@ class PageTest(unittest.TestCase):
 
 def pages_of_mock():
     return {
-        "runs": "/", "suite": "/suites/support", "run": f"/runs/{NEWEST}", "filtered": f"/runs/{NEWEST}?state=failed&grader=quality&sort=score",
+        "runs": "/", "suite": "/suites/support", "calibration": "/suites/support/calibration", "run": f"/runs/{NEWEST}", "filtered": f"/runs/{NEWEST}?state=failed&grader=quality&sort=score",
         "case": f"/runs/{NEWEST}/samples/return-00005?grader=quality", "hostile": f"/runs/{NEWEST}/samples/" + hostile_id(), "no-conversation": f"/runs/{NEWEST}/samples/{with_number(47)}",
         "choose": "/diff", "matrix": f"/runs/{NEWEST}?view=matrix", "models": f"/runs/{MODELS}?view=matrix", "bulk": f"/runs/{BULK}", "live": f"/runs/{LIVE}",
         "odd": f"/runs/{ODD}", "odd-matrix": f"/runs/{ODD}?view=matrix", "odd-suite": "/suites/" + urllib.parse.quote("odd/../suite ?#%", safe=""),

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import unittest
 import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import pages
@@ -108,6 +109,15 @@ graders:
 """
 PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 MARKDOWN = "## Found\n\n- **one** of `two`\n\n|a|b|\n|-|-|\n|1|2|\n\n![far](https://example.org/p.png) ![svg](data:image/svg+xml;base64,PHN2Zz4=) <img src=x onerror=alert(1)>"
+#: A suite whose labels are those of two people, a part of them held out.
+BESIDE = """\
+name: beside
+dataset: beside.jsonl
+graders:
+  stars: {kind: tool, function: recorded_score, config: {path: s, scale: {min: 1, max: 5}}, pass_threshold: 0.5}
+  unit: {kind: tool, function: recorded_score, config: {path: u}, pass_threshold: 0.5}
+labels: {holdout: 0.4}
+"""
 REPLIES = ["You can return shoes within 30 days of delivery.", "You may return shoes within thirty days."]
 
 #: A suite with labels: a scripted judge whose rubric is edited so that more passes and it agrees less with people.
@@ -146,7 +156,7 @@ class Workspace:
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml", "long.yaml", "agents.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml", "shop.yaml", "pictures.yaml", "long.yaml", "agents.yaml", "beside.yaml"]
         (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
         rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
         (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -159,12 +169,15 @@ class Workspace:
         del rows[23]["ground_truth"]
         labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
         # A suite that nothing runs: its page says what is wrong with it.
-        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES), ("long.yaml", LONG), ("agents.yaml", AGENTS), ("cites.py", CITES)]:
+        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE), ("shop.yaml", SHOP), ("pictures.yaml", PICTURES), ("long.yaml", LONG), ("agents.yaml", AGENTS), ("cites.py", CITES), ("beside.yaml", BESIDE)]:
             (folder / name).write_text(text, encoding="utf-8")
         answers = [{"id": f"case {at}", "model": model, "trial": trial, "input": f"May I return shoes after {at} days?", "output": REPLIES[(at + trial + (model == "large")) % 2], "ground_truth": "30 days"}
             for at in range(3) for model in ("small", "large") for trial in (0, 1)]
         picture = [{"id": "seen", "messages": [{"role": "user", "content": [{"type": "text", "text": "What is on it?"}, {"type": "image_url", "image_url": {"url": PIXEL}}]}, {"role": "assistant", "content": MARKDOWN}]}]
-        for name, lines in [("shop.jsonl", answers), ("pictures.jsonl", picture), ("agents.jsonl", [{"id": "both", "messages": two_agents()}]), ("long.jsonl", [{"id": "long", "messages": long_conversation()}]), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
+        starred = [{"id": f"b{at:03}", "input": "q", "output": f"reply {at}", "s": 1 + at % 5, "u": 1} for at in range(160)]
+        people = [{"id": f"b{at:03}", "grader": "stars", "label": 4 if at % 5 > 1 and at % 7 else 2, "who": "ann", "at": "2026-11-28T10:00:00Z", "picked": "random"} for at in range(120)]
+        people += [{"id": f"b{at:03}", "grader": "stars", "label": 4 if at % 5 > 1 and at % 11 else 2, "who": "bob", "at": "2026-11-28T11:00:00Z", "picked": "random"} for at in range(40)]
+        for name, lines in [("beside.jsonl", starred), ("beside.labels.jsonl", people), ("shop.jsonl", answers), ("pictures.jsonl", picture), ("agents.jsonl", [{"id": "both", "messages": two_agents()}]), ("long.jsonl", [{"id": "long", "messages": long_conversation()}]), ("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
             (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         if EPISODES.exists():
             self.suites.append("tau-bench.yaml")
@@ -178,6 +191,8 @@ class Workspace:
             self.run(suite)
         self.edit("shop.jsonl", "You may return", "Sorry, you may not return", suite="shop.yaml")
         self.edit("judged.md", "Be strict.", "Be lenient.", suite="judged.yaml")
+        subprocess.run([BINARY, "calibrate", "--suite", "beside.yaml", "--min-kappa", "0.99"], cwd=self.folder, check=False, stdout=subprocess.DEVNULL)
+        self.edit("beside.yaml", "pass_threshold: 0.5}\n  unit", "pass_threshold: 0.6}\n  unit")
         self.edit("tool-calls/suite.yaml", "max: 3", "max: 2")
         if "tau-bench.yaml" in self.suites:
             self.edit("tau-bench.yaml", "max: 8", "max: 6")
@@ -260,7 +275,7 @@ class EveryPage(pages.EveryPage):
         run = latest(suite)
         found = pages.pages_of_server() | {"runs": "/", "judged": case_address(latest("rubric"), api(f"runs/{latest('rubric')}/samples?limit=1")["samples"][0])}
         failed = f"?state=failed&grader={grader}"
-        return found | {"suite": f"/suites/{suite}", "run": f"/runs/{run}", "filtered": f"/runs/{run}{failed}&sort=score", "matrix": f"/runs/{run}?view=matrix",
+        return found | {"calibration": "/suites/beside/calibration", "no-labels": "/suites/shop/calibration", "labelled-run": f"/runs/{latest('beside')}", "suite": f"/suites/{suite}", "run": f"/runs/{run}", "filtered": f"/runs/{run}{failed}&sort=score", "matrix": f"/runs/{run}?view=matrix",
             "case": case_address(run, api(f"runs/{run}/samples{failed}&limit=1")["samples"][0]), "long": f"/runs/{latest('long')}/samples/long", "pictures": f"/runs/{latest('pictures')}/samples/seen", "answers": f"/runs/{latest('shop')}/samples/case%200/answers", "diff": f"/diff?old={api(f'runs/{run}')['previous']}&new={run}"}
 
 
@@ -272,7 +287,8 @@ class Reader(pages.PageTest):
 
     def remove_labels(self, suite):
         for path in Made.workspace.folder.glob("**/*.labels.jsonl"):
-            path.unlink()
+            if path.name != "beside.labels.jsonl":
+                path.unlink()
         self.assertEqual(api(f"runs/{latest(suite)}")["agreement"], {})
 
     def open_run(self, suite):
@@ -631,6 +647,107 @@ class Agreement(pages.PageTest):
         self.assertEqual(set(declared), {"by_group", "share"})
 
 
+class Calibration(pages.PageTest):
+    """The graders of a suite beside people, which two people have labelled."""
+
+    ADDRESS = "/suites/beside/calibration"
+
+    def fact(self, name):
+        return self.page.locator(".figure-list > div").filter(has=self.page.locator("dt", has_text=re.compile(f"^{name}$"))).locator("dd")
+
+    def log(self):
+        return (Made.workspace.folder / "cache/beside.holdout.jsonl").read_bytes()
+
+    def test_has_every_figure_and_asks_nothing_of_held_out_labels(self):
+        log = self.log()
+        page = self.open(self.ADDRESS)
+        found = api("suites/beside/calibration")["graders"][0]
+        row = page.get_by_role("region", name="Agreement with people").locator("tbody tr")
+        expect(row).to_contain_text(f"{found['labels']['agreement']['agreement'] * 100:.1f}%")
+        expect(row.locator(".badge")).to_have_text("?stale")
+        told = found["held_out"]
+        expect(self.fact("Held-out agreement")).to_contain_text(f"at least {int(told['at_least'] * 100)}% (about {told['agreement'] * 100:.0f}%; query 2 of about {told['budget']}) on {told['n']} labels")
+        estimate = found["labels"]["people"]["pass_rate"]
+        expect(self.fact("Pass rate by people, estimated")).to_contain_text(f"{estimate['mean'] * 100:.1f}% [{estimate['interval']['low'] * 100:.1f}, {estimate['interval']['high'] * 100:.1f}]")
+        expect(self.fact("Pass rate by the grader")).to_contain_text(f"{found['metric']['pass_rate'] * 100:.1f}%")
+        expect(self.fact("Reviewers with each other")).to_contain_text(f"Krippendorff's alpha {found['labels']['annotators']['alpha']:.2f}")
+        expect(self.fact("Calibration")).to_contain_text("settings changed since; evalrs calibrate --suite beside.yaml writes it anew")
+        expect(self.fact("Labels")).to_contain_text("sampled at random")
+        expect(page.get_by_role("region", name="Reviewers and stars").locator("tbody tr th")).to_have_text(["ann", "bob"])
+        expect(page.locator("main")).to_contain_text("Without labels: unit.")
+        # Two runs with other settings: two points with their intervals, and a break between them.
+        figure = page.locator("figure", has_text="Agreement over runs")
+        self.assertEqual([figure.locator(place).count() for place in (".dot", ".whisker", ".break", ".trend a")], [2, 2, 1, 2])
+        expect(figure.locator(".breaks")).to_contain_text("settings changed (pass_threshold: 0.5 → 0.6)")
+        figure.locator("summary").click()
+        expect(page.get_by_role("region", name="Agreement over runs").locator("tbody tr")).to_have_count(2)
+        self.check_axe()
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+        self.assertEqual(self.log(), log)
+        self.check_quiet()
+
+    def test_disputes_lead_to_their_cases_and_are_settled(self):
+        page = self.open(self.ADDRESS)
+        heading = page.get_by_role("heading", name=re.compile("Reviewers differ on"))
+        rows = page.get_by_role("region", name="Disputes of stars").locator("tbody tr")
+        count = api("suites/beside/calibration")["graders"][0]["labels"]["disputed_total"]
+        self.assertGreater(count, 1)
+        expect(heading).to_contain_text(f"{count} cases")
+        # The scores stand on the scale of the grader.
+        expect(rows.first).to_contain_text(re.compile("(ann|bob) 4.*(ann|bob) 2"))
+        sample = rows.first.locator("th").inner_text()
+        rows.first.locator("a").click()
+        page.wait_for_url(f"**/samples/{sample}?**grader=stars**")
+        page.wait_for_selector(".grade-card.current")
+        said = next(one["label"] for one in api(f"runs/{latest('beside')}/samples/{sample}")["grades"]["stars"]["people"] if one["who"] == "bob")
+        text = (Made.workspace.folder / "beside.labels.jsonl").read_text(encoding="utf-8")
+        self.addCleanup((Made.workspace.folder / "beside.labels.jsonl").write_text, text, encoding="utf-8")
+        page.keyboard.press(str(int(said * 4 + 1)))
+        self.wait_until(lambda: api("suites/beside/calibration")["graders"][0]["labels"]["disputed_total"] == count - 1)
+        page.go_back()
+        expect(heading).to_contain_text(f"{count - 1} case")
+        expect(rows.filter(has_text=sample)).to_have_count(0)
+        self.check_quiet()
+
+    def test_is_linked_where_there_are_labels_alone(self):
+        for address, name in [("/suites/beside", "Calibration: agreement with people"), (f"/runs/{latest('beside')}", "Calibration")]:
+            page = self.open(address)
+            page.get_by_role("link", name=name, exact=True).click()
+            expect(page.locator("h1")).to_have_text("Calibration of beside")
+        page.keyboard.press("Escape")
+        expect(page).to_have_url(f"{State.url}/suites/beside")
+        for address in ["/suites/pictures", f"/runs/{latest('pictures')}"]:
+            page = self.open(address)
+            self.assertEqual(page.get_by_role("link", name=re.compile("Calibration|jsonl")).count(), 0, address)
+        self.visit("/suites/pictures/calibration")
+        expect(page.locator(".missing")).to_contain_text("evalrs watch pictures.yaml")
+        expect(page.locator(".missing")).to_contain_text("pictures.labels.jsonl")
+        self.check_quiet()
+
+    def test_labels_are_a_file(self):
+        for address, count in [(self.ADDRESS, 2), (f"/runs/{latest('beside')}", 2)]:
+            page = self.open(address)
+            links = page.locator(".downloads", has_text="Labels").get_by_role("link")
+            expect(links).to_have_text(["jsonl", "csv"])
+            with page.expect_download() as saved:
+                links.first.click()
+            lines = [json.loads(line) for line in Path(saved.value.path()).read_text(encoding="utf-8").splitlines()]
+            self.assertEqual({(line["grader"], line["picked"]) for line in lines}, {("stars", "random")})
+            self.assertIn({"who": "ann", "label": 4, "verdict": "passed", "agrees": True}, [{name: line[name] for name in ("who", "label", "verdict", "agrees")} for line in lines])
+            self.assertEqual(saved.value.suggested_filename, "beside.labels.jsonl")
+
+    def test_stands_in_the_report_in_one_file(self):
+        path = Made.workspace.folder / "beside.html"
+        with urllib.request.urlopen(f"{State.url}/api/runs/{latest('beside')}/report.html") as answer:
+            path.write_bytes(answer.read())
+        page = self.open(path.as_uri())
+        section = page.get_by_role("region", name="Agreement", exact=True)
+        expect(section).to_contain_text("Human pass rate of stars, estimated:")
+        expect(section).to_contain_text(re.compile(r"Held-out agreement of stars: at least \d+% \(about \d+%; query 2 of about \d+\)"))
+        self.assertEqual(section.get_by_role("link").count(), 0)
+        self.check_quiet()
+
+
 class Reading(pages.PageTest):
     """What an agent wrote, as it is meant to be read."""
 
@@ -858,7 +975,8 @@ class MadeUp(unittest.TestCase):
         rows = [(run["id"], row) for run in runs for row in api(f"runs/{run['id']}/samples?limit=30")["samples"]]
         return {
             "meta": [api("meta")], "suites": [api("suites")], "runs": [api("runs?limit=500")],
-            "suite": [api(f"suites/{suite['name']}") for suite in api("suites")["suites"]], "history": [api(f"history?suite={suite['name']}") for suite in api("suites")["suites"]],
+            "suite": [api(f"suites/{suite['name']}") for suite in api("suites")["suites"]],
+            "calibration": [api(f"suites/{suite['name']}/calibration") for suite in api("suites")["suites"] if suite["last_run"]], "history": [api(f"history?suite={suite['name']}") for suite in api("suites")["suites"]],
             "run": [api(f"runs/{run['id']}") for run in runs], "samples": [api(f"runs/{run['id']}/samples?limit=50") for run in runs],
             "sample": [api(case_address(run, row).removeprefix("/")) for run, row in rows],
         }

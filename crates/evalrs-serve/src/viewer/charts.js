@@ -50,8 +50,14 @@ export function agreementWords(metric) {
   return typeof accuracy === 'number' ? `agrees ${percent(accuracy)}${typeof kappa === 'number' ? `, kappa ${decimal(kappa, 2)}` : ''}` : 'agreement unknown'
 }
 
-/** The mean of a grader over runs, and, dashed, how far people agreed. The line ends where a break says that scores mean something else from there on. */
-export function trend(points, name, { width = 160, height = 32, large = false, hrefOf } = {}) {
+/** The bounds around a point: its own, else a standard error to either side; nothing where they are not known. */
+function rangeOf({ metric }) {
+  if (typeof metric.low === 'number') return [metric.low, metric.high]
+  return typeof metric.stderr === 'number' ? [metric.mean - metric.stderr, metric.mean + metric.stderr] : null
+}
+
+/** The mean of a grader over runs, and, dashed, how far people agreed. The line ends where a break says that scores mean something else from there on. `what` names another number than the mean. */
+export function trend(points, name, { width = 160, height = 32, large = false, hrefOf, what = 'mean' } = {}) {
   const [low, high] = bounds(points, large)
   const left = large ? 34 : 3
   const edge = large ? 10 : 4
@@ -60,7 +66,7 @@ export function trend(points, name, { width = 160, height = 32, large = false, h
   const parts = large ? scale(low, high, left, width, y) : []
   for (const segment of segments(points)) {
     const place = ({ at, point }) => `${x(at).toFixed(1)},${y(point.metric.mean).toFixed(1)}`
-    if (large) parts.push(band(segment, x, y))
+    if (large) parts.push(band(segment, x, y) ?? whiskers(segment, x, y))
     if (segment.length > 1) parts.push(svg('polyline', { class: 'line', points: segment.map(place).join(' ') }))
   }
   const agreed = points.map((point, at) => ({ at, share: agreementOf(point) })).filter(({ share }) => share !== null)
@@ -69,17 +75,17 @@ export function trend(points, name, { width = 160, height = 32, large = false, h
   points.forEach((point, at) => {
     if (point.breaks.length) parts.push(breakMark(at, x, height, point))
     const isAlone = point.breaks.length + (at === 0) > 0 && (points[at + 1]?.breaks.length ?? 1) > 0
-    if (large || isAlone || at === points.length - 1) parts.push(dot(point, x(at), y(point.metric.mean), hrefOf))
+    if (large || isAlone || at === points.length - 1) parts.push(dot(point, x(at), y(point.metric.mean), { hrefOf, what }))
   })
   return svg('svg', { class: large ? 'trend large' : 'trend', viewBox: `0 0 ${width} ${height}`, width: large ? null : width, height: large ? null : height,
-    role: large ? 'group' : 'img', 'aria-label': summary(points, name) }, parts)
+    role: large ? 'group' : 'img', 'aria-label': summary(points, name, what) }, parts)
 }
 
 function bounds(points, large) {
-  const spread = (point) => (large ? point.metric.stderr ?? 0 : 0)
   const agreed = points.map(agreementOf).filter((share) => share !== null)
-  const low = Math.min(...points.map((point) => point.metric.mean - spread(point)), ...agreed)
-  const high = Math.max(...points.map((point) => point.metric.mean + spread(point)), ...agreed)
+  const all = points.flatMap((point) => [point.metric.mean, ...(large && rangeOf(point)) || []]).concat(agreed)
+  const low = Math.min(...all)
+  const high = Math.max(...all)
   const size = Math.max(0.2, (high - low) * 1.15)
   const bottom = Math.min(Math.max(0, (low + high - size) / 2), Math.max(0, 1 - size))
   return [bottom, bottom + size]
@@ -106,10 +112,15 @@ function scale(low, high, left, width, y) {
 }
 
 function band(segment, x, y) {
-  const known = segment.filter(({ point }) => typeof point.metric.stderr === 'number')
-  const upper = known.map(({ at, point }) => `${x(at).toFixed(1)},${y(point.metric.mean + point.metric.stderr).toFixed(1)}`)
-  const lower = known.map(({ at, point }) => `${x(at).toFixed(1)},${y(point.metric.mean - point.metric.stderr).toFixed(1)}`)
-  return known.length > 1 ? svg('polygon', { class: 'band', points: [...upper, ...lower.reverse()].join(' ') }) : null
+  const known = segment.filter(({ point }) => rangeOf(point))
+  const edge = (side) => known.map(({ at, point }) => `${x(at).toFixed(1)},${y(rangeOf(point)[side]).toFixed(1)}`)
+  return known.length > 1 ? svg('polygon', { class: 'band', points: [...edge(1), ...edge(0).reverse()].join(' ') }) : null
+}
+
+/** The bounds of points that stand alone, where they are their own. */
+function whiskers(segment, x, y) {
+  const known = segment.filter(({ point }) => typeof point.metric.low === 'number')
+  return known.map(({ at, point }) => svg('line', { class: 'whisker', x1: x(at), x2: x(at), y1: y(point.metric.low), y2: y(point.metric.high) }))
 }
 
 function breakMark(at, x, height, point) {
@@ -119,19 +130,20 @@ function breakMark(at, x, height, point) {
     svg('path', { d: `M${middle - 3.5} 3.5l3.5-3.5 3.5 3.5-3.5 3.5z` }))
 }
 
-function dot(point, x, y, hrefOf) {
+function dot(point, x, y, { hrefOf, what }) {
   const title = svg('title', null, `${moment(point.run.started)}: ${decimal(point.metric.mean)}`)
   const mark = svg('circle', { class: 'dot', cx: x, cy: y, r: 2.5 }, title)
-  if (!hrefOf) return mark
+  const href = hrefOf?.(point.run)
+  if (!href) return mark
   const wide = svg('circle', { class: 'target', cx: x, cy: y, r: 12 })
-  return svg('a', { href: hrefOf(point.run), 'aria-label': `Run of ${moment(point.run.started)}, mean ${decimal(point.metric.mean)}` }, wide, mark)
+  return svg('a', { href, 'aria-label': `Run of ${moment(point.run.started)}, ${what} ${decimal(point.metric.mean)}` }, wide, mark)
 }
 
-function summary(points, name) {
+function summary(points, name, what) {
   const last = points.at(-1)
   const broken = points.filter((point) => point.breaks.length).map(breakText).join('. ')
   const agreed = points.some((point) => agreementOf(point) !== null) ? ` People: ${agreementWords(last.metric)}.` : ''
-  return `Mean of ${name} over ${counted(points.length, 'run')}, last ${decimal(last.metric.mean)}.${agreed} ${broken}`
+  return `${what[0].toUpperCase()}${what.slice(1)} of ${name} over ${counted(points.length, 'run')}, last ${decimal(last.metric.mean)}.${agreed} ${broken}`
 }
 
 /** What changed, and when. */

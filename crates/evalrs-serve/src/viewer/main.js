@@ -4,6 +4,7 @@ import { announce } from './notices.js'
 import { answersPage } from './page_answers.js'
 import { ApiSource } from './source_api.js'
 import { button, element, foreign, refill } from './dom.js'
+import { calibrationPage } from './page_calibration.js'
 import { caseName } from './case_list.js'
 import { casePage } from './page_case.js'
 import { diffPage } from './page_diff.js'
@@ -142,6 +143,7 @@ class Viewer {
     if (path[0] === 'runs' && path[2] === 'samples' && path[4] === 'answers' && path.length === 5) return answersPage(context)
     if (server && path[0] === 'suites' && path.length === 2) return suitePage(context)
     if (server && path[0] === 'suites' && path[2] === 'graders' && path.length === 4) return rubricPage(context)
+    if (server && path[0] === 'suites' && path[2] === 'calibration' && path.length === 3) return calibrationPage(context)
     if (server && path[0] === 'diff' && path.length === 1) return diffPage(context)
     throw Object.assign(new Error('No page at this address.'), { code: 'NOT_FOUND' })
   }

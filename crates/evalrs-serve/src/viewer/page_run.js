@@ -2,6 +2,7 @@
 
 import { agreementTable, declaredTable, facts, metricsTable, movedSince, partTables, promptList, runLinks } from './run_parts.js'
 import { announce, notify } from './notices.js'
+import { calibrationLinks, peopleOfRun } from './people_figures.js'
 import { button, element, foreign, longText, refill } from './dom.js'
 import { CaseFilters, listQuery } from './case_filters.js'
 import { CaseList } from './case_list.js'
@@ -54,13 +55,14 @@ class RunPage {
   showSummary() {
     const { run } = this
     const agreement = agreementTable(run.agreement)
+    const people = peopleOfRun(run)
     refill(this.summary,
       element('h1', null, foreign(run.suite), ' ', runBadge(run), remarks(run)),
       run.gate?.rule && element('p', { class: 'muted' }, 'Gate: ', foreign(run.gate.rule)),
       movedSince(run.moved), facts(run), runLinks(run, this.source, () => this.showSummary()),
       run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
       element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run), declaredTable(run)),
-        agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)))
+        (agreement || people.length > 0) && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement, people, calibrationLinks(run, this.source))))
     if (!this.folds.firstChild || !run.under_way) refill(this.folds, partTables(run), promptList(run, longText, this.source.takesLabels(run.suite)))
   }
 

@@ -23,6 +23,7 @@ export async function suitePage({ source, address, go }) {
       suite.description && element('p', { class: 'lead' }, foreign(suite.description)),
       isServed ? element('p', { class: 'muted' }, element('code', null, suite.path), suite.gate && [' · gate: ', foreign(suite.gate)])
         : element('p', { class: 'muted' }, 'This suite is not served: to see its file and run it, name it to `evalrs serve`.'),
+      isServed && suite.labelled && element('p', { class: 'links' }, element('a', { href: reference(['suites', name, 'calibration']) }, 'Calibration: agreement with people')),
       isServed && problemList(suite.problems),
       isServed && source.abilities.start && startForm(source, name, go),
       section('trends', 'Trends', history.failure ? failureBox('The history could not be fetched', history.failure)

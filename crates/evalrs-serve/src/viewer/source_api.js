@@ -36,6 +36,8 @@ export class ApiSource {
   takesLabels = (suite) => this.abilities.labels && this.suitesServed.includes(suite)
   suites = () => this.get(['suites'], { limit: 500 })
   suite = (name) => this.get(['suites', name])
+  calibration = (suite) => this.get(['suites', suite, 'calibration'])
+  labelsFile = (suite, format, query) => requestPath(['api', 'suites', suite, 'labels'], { format, ...query })
   runs = (query) => this.get(['runs'], query)
   history = (suite) => this.get(['history'], { suite })
   diff = (old, young) => this.get(['diff'], { old, new: young })
