@@ -235,6 +235,125 @@ class EveryPage(PageTest):
 
 
 @needs_mock
+class Paper(PageTest):
+    """Pages as they are printed, on A4."""
+
+    expected_errors = ("404 (Not Found)",)
+
+    #: Buttons that are the heads of columns, names and citations: on paper they are text.
+    TEXTS = ".sort, .grade-card h3 button, .citation, .from-call"
+
+    @staticmethod
+    def print(page):
+        """As before the dialog of the browser, on a sheet between its margins."""
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+
+    def look(self, address, scheme="light"):
+        page = self.open(address, scheme=scheme)
+        page.wait_for_function("document.getElementById('loading').hidden")
+        page.wait_for_timeout(200)
+        self.print(page)
+        return page
+
+    def visible(self, places):
+        return [one.inner_text() or one.evaluate("(node) => node.outerHTML.slice(0, 80)") for one in self.page.locator(places).all() if one.is_visible()]
+
+    def test_has_no_controls_and_everything_folded_is_open(self):
+        for name, address in pages_of_mock().items():
+            if name in ("live", "missing", "nowhere"):
+                continue
+            with self.subTest(page=name):
+                page = self.look(address)
+                self.assertEqual(self.visible(f"button:not({self.TEXTS}), select, input, .downloads, .top"), [])
+                folded = page.locator("main details:not([open])").evaluate_all("(all) => all.filter((one) => !one.closest('.judgments') && !one.matches('.outline')).length")
+                self.assertEqual(folded, 0)
+                self.assertEqual(page.locator("main details[open]").evaluate_all("(all) => all.filter((one) => one.children.length < 2).length"), 0, "open and empty")
+                # Nothing is cut at the edge of a box that scrolls on a screen.
+                cut = page.locator(".wide, .text-change, .grades, .body").evaluate_all("(all) => all.filter((one) => getComputedStyle(one).overflowY !== 'visible').map((one) => one.className)")
+                self.assertEqual(cut, [])
+                self.check_quiet()
+
+    def test_is_light_whatever_the_screen_is(self):
+        page = self.look(f"/runs/{NEWEST}", scheme="dark")
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        self.assertEqual(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"), "rgb(255, 255, 255)")
+
+    def test_lists_have_the_rows_that_are_here_and_say_of_how_many(self):
+        page = self.look(f"/runs/{NEWEST}")
+        rows = page.locator(".cases .body .row")
+        count = rows.count()
+        self.assertGreater(count, 30)
+        expect(page.locator(".list-message")).to_have_text(f"The first {count} of 240 rows.")
+        tops = rows.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
+        self.assertEqual(tops, sorted(tops))
+        self.assertEqual(len(set(tops)), count, "rows stand below one another")
+        body = page.locator(".cases .body").bounding_box()
+        self.assertLess(body["height"], count * 60, "no room is left for rows that are not here")
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        self.assertLess(rows.count(), count)
+        expect(page.locator(".list-message")).to_have_text("")
+        self.assertEqual(page.locator("main details[open]").count(), 0)
+
+    def test_underlines_no_link_twice(self):
+        for address in ["/suites/support/calibration", f"/runs/{NEWEST}", "/suites/support"]:
+            self.look(address)
+            lines = self.page.locator("main a").evaluate_all("""(all) => all.map((link) => {
+              const own = (node) => getComputedStyle(node).textDecorationLine.includes('underline')
+              let count = [...link.querySelectorAll('*')].filter(own).length
+              for (let node = link; node && node.tagName !== 'MAIN'; node = node.parentElement) count += own(node) + (parseFloat(getComputedStyle(node).borderBottomWidth) > 0 && node === link)
+              return count
+            }).filter((count) => count > 1)""")
+            self.assertEqual(lines, [], address)
+
+    def test_fits_a_sheet(self):
+        for address in [f"/runs/{ODD}", f"/runs/{NEWEST}", "/suites/support/calibration", "/", f"/runs/{NEWEST}/samples/return-00005?grader=quality"]:
+            with self.subTest(address):
+                page = self.open(address)
+                page.wait_for_timeout(300)
+                # The page itself is not told of another width, as on paper.
+                page.evaluate("addEventListener('resize', (event) => event.stopImmediatePropagation(), { capture: true })")
+                self.print(page)
+                page.evaluate("document.body.style.width = '703px'")
+                wide = page.locator("main *").evaluate_all("(all) => all.filter((one) => one.getBoundingClientRect().right > 705 && !one.closest('svg') && !one.closest('.unseen')).map((one) => one.outerHTML.slice(0, 120)).slice(0, 3)")
+                self.assertEqual(wide, [])
+
+
+@needs_mock
+class WideScreens(PageTest):
+    """A screen of 2,560 pixels."""
+
+    SIZE = (2560, 1300)
+
+    def test_lines_stay_short_and_grades_stand_beside_the_conversation(self):
+        page = self.open(f"/runs/{NEWEST}/samples/return-00005?grader=quality", self.SIZE)
+        texts = page.locator(".case-main .written > p, .case-main .prose:not(.code), .rationale").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().width / parseFloat(getComputedStyle(one).fontSize))")
+        self.assertGreater(len(texts), 3)
+        self.assertLessEqual(max(texts), 58)
+        main, card = page.locator(".case-main").bounding_box(), page.locator(".grade-card").first.bounding_box()
+        self.assertLess(card["x"] - main["x"] - main["width"], 100)
+
+    def test_tables_have_the_room(self):
+        page = self.open(f"/runs/{NEWEST}", self.SIZE)
+        self.wait_rows()
+        self.assertGreater(page.locator(".cases .body").bounding_box()["width"], 2000)
+        self.visit("/suites/support/calibration")
+        disputes, facts = page.get_by_role("region", name="Disputes of quality").bounding_box(), page.locator(".figure-list").first.bounding_box()
+        self.assertGreater(disputes["x"], facts["x"] + facts["width"])
+
+    def test_cards_have_their_own_heights_and_graders_one_line(self):
+        page = self.open("/", self.SIZE)
+        expect(page.locator("svg.trend").first).to_be_visible()
+        own = page.locator(".card").evaluate_all("(all) => all.map((one) => [one.offsetHeight, one.lastElementChild.getBoundingClientRect().bottom - one.getBoundingClientRect().top])")
+        self.assertTrue(all(height - inside < 24 for height, inside in own), own)
+        self.visit("/suites/support")
+        line = page.locator(".grader-line")
+        expect(line).to_have_text("3 graders: accuracy contains, quality rubric, shown as Answer quality, policy program")
+        self.assertLess(line.bounding_box()["height"], 30)
+
+
+@needs_mock
 class Keys(PageTest):
     def test_alone_lead_from_the_runs_to_a_label_and_back(self):
         page = self.open("/")
@@ -612,7 +731,7 @@ class Labels(PageTest):
     def test_a_printed_case_has_no_buttons(self):
         page = self.case(60)
         page.keyboard.press("x")
-        page.emulate_media(media="print")
+        Paper.print(page)
         for place in [".label-buttons", ".scale", ".labeller", ".labels.unlabelled"]:
             self.assertEqual([one for one in page.locator(place).all() if one.is_visible()], [], place)
 

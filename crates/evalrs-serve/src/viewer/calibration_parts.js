@@ -64,7 +64,6 @@ export function picksText({ picks, people }) {
 
 /** The cases on which people differ, with what each says, to be settled. */
 export function disputeTable({ name, labels, label_keys: keys }, run) {
-  if (!labels?.disputed.length) return null
   const rows = labels.disputed.map((one) => {
     const title = [one.sample_id, one.model, one.trial > 0 && `trial ${one.trial}`].filter(Boolean).join(' · ')
     return [element('a', { href: caseReference(run, one, { grader: name, state: 'disputed' }) }, foreign(title)), personList(one.people.filter((person) => person.passes), keys), personList(one.people.filter((person) => !person.passes), keys),

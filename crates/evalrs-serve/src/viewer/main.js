@@ -14,6 +14,7 @@ import { rubricPage } from './page_rubric.js'
 import { runPage } from './page_run.js'
 import { runsPage } from './page_runs.js'
 import { startKeyboard } from './keyboard.js'
+import { startPrinting } from './printing.js'
 import { startTheme } from './preferences.js'
 import { suitePage } from './page_suite.js'
 import { visible } from './text.js'
@@ -28,6 +29,7 @@ class Viewer {
   async start() {
     history.scrollRestoration = 'manual'
     startTheme(document.getElementById('theme'))
+    startPrinting(this.main)
     startKeyboard(() => this.page?.keys ?? {}, document.getElementById('keys'))
     document.getElementById('brand').setAttribute('href', reference([]))
     document.getElementById('skip').addEventListener('click', (event) => {

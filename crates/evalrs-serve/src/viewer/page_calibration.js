@@ -78,8 +78,8 @@ function graderSection(grader, found) {
   const { labels } = grader
   return element('section', { class: 'calibration', 'aria-labelledby': id }, element('h2', { id, tabindex: '-1' }, foreign(grader.label ?? grader.name)),
     element('div', { class: 'calibration-columns' }, element('div', { class: 'calibration-left' }, agreementOverTime(grader), labellerTable(grader)),
-      element('dl', { class: 'figure-list' }, calibrationFacts(grader, found).filter(Boolean).map(([name, value, note]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value, note && element('div', { class: 'muted small' }, note)))))),
-    found.run && labels && disputeTable(grader, found.run))
+      element('dl', { class: 'figure-list' }, calibrationFacts(grader, found).filter(Boolean).map(([name, value, note]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value, note && element('div', { class: 'muted small' }, note))))),
+      found.run && labels?.disputed.length > 0 && element('div', { class: 'calibration-disputes' }, disputeTable(grader, found.run))))
 }
 
 function calibrationFacts(grader, found) {

@@ -23,12 +23,12 @@ export async function suitePage({ source, address, go }) {
       suite.description && element('p', { class: 'lead' }, foreign(suite.description)),
       isServed ? element('p', { class: 'muted' }, element('code', null, suite.path), suite.gate && [' · gate: ', foreign(suite.gate)])
         : element('p', { class: 'muted' }, 'This suite is not served: to see its file and run it, name it to `evalrs serve`.'),
+      isServed && suite.graders.length > 0 && graderLine(name, suite.graders),
       isServed && suite.labelled && element('p', { class: 'links' }, element('a', { href: reference(['suites', name, 'calibration']) }, 'Calibration: agreement with people')),
       isServed && problemList(suite.problems),
       isServed && source.abilities.start && startForm(source, name, go),
       section('trends', 'Trends', history.failure ? failureBox('The history could not be fetched', history.failure)
         : history.runs.length ? largeTrends(history) : element('p', { class: 'muted' }, 'No history yet.')),
-      isServed && section('graders', 'Graders', graders(name, suite.graders)),
       section('runs', ['Runs ', element('span', { class: 'count' }, counted(pages.total ?? 0))], view.node)],
     keys: { j: () => view.move(1), k: () => view.move(-1), Enter: () => view.currentLink()?.click(), Escape: () => go(reference([])) },
     shown: () => view.draw(),
@@ -40,10 +40,10 @@ function section(id, title, ...children) {
   return element('section', { 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), children)
 }
 
-/** Graders, each rubric with a link to its editor. */
-function graders(suite, list) {
-  const hasLabels = list.some((one) => one.label)
-  return table('Graders', ['Name', 'Kind', hasLabels && 'Shown as'].filter(Boolean), list.map((one) => [one.kind === 'rubric' ? element('a', { href: rubricReference(suite, one.name) }, foreign(one.name)) : foreign(one.name), one.kind, hasLabels && foreign(one.label ?? '–')].filter(Boolean)))
+/** The graders in one line, each rubric with a link to its editor. */
+function graderLine(suite, list) {
+  return element('p', { class: 'grader-line' }, counted(list.length, 'grader'), ': ', list.map((one, at) => [at > 0 && ', ',
+    element('span', { class: 'one-grader' }, one.kind === 'rubric' ? element('a', { href: rubricReference(suite, one.name) }, foreign(one.name, { class: 'foreign grader-name' })) : foreign(one.name, { class: 'foreign grader-name' }), element('span', { class: 'muted' }, ` ${one.kind}`, one.label && [', shown as ', foreign(one.label)]))]))
 }
 
 function problemList(problems) {

@@ -90,13 +90,13 @@ function describe(grader) {
 
 /** How far each grader agrees with people; nothing where there are no labels. */
 export function agreementTable(agreement) {
+  const hasDistance = Object.values(agreement ?? {}).some((one) => typeof one?.mean_distance === 'number')
   const rows = Object.entries(agreement ?? {}).filter(([, one]) => one?.n > 0 || one?.without_verdict > 0).map(([name, one]) => [
     foreign(name), figures(counted(one.n)), figures(percent(one.accuracy)),
     figures(`${decimal(one.kappa, 2)}${one.kappa_interval ? ` (${one.kappa_interval.map((value) => decimal(value, 2)).join(' to ')})` : ''}`),
-    figures(counted(one.false_pass)), figures(counted(one.false_fail)), figures(decimal(one.mean_distance, 2))])
+    figures(counted(one.false_pass)), figures(counted(one.false_fail)), ...hasDistance ? [figures(decimal(one.mean_distance, 2))] : []])
   if (!rows.length) return null
-  const hasDistance = Object.values(agreement).some((one) => typeof one?.mean_distance === 'number')
-  return [table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', '#Mean distance'], rows),
+  return [table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', ...hasDistance ? ['#Mean distance'] : []], rows),
     hasDistance && element('p', { class: 'muted small' }, 'Mean distance: how far scores lie from labels that are scores, of 1 at most.')]
 }
 

@@ -1,9 +1,13 @@
 // A table of any length of which only the rows on the screen exist. It scrolls with the page; all rows have one height.
 
 import { button, element, refill } from './dom.js'
+import { counted } from './text.js'
+import { isOnPaper } from './printing.js'
 
 /** Rows beyond the screen that are drawn ahead. */
 const AHEAD = 10
+/** The most rows on paper. */
+const PRINTED = 1000
 /** Rows that stand in until the number is known. */
 const STAND_IN = 12
 
@@ -29,6 +33,9 @@ export class VirtualRows {
     }
     addEventListener('scroll', this.ask, { passive: true })
     addEventListener('resize', this.ask)
+    this.print = () => this.draw()
+    addEventListener('beforeprint', this.print)
+    addEventListener('afterprint', this.print)
     this.table.addEventListener('focusin', (event) => {
       const slot = this.slots.find((one) => one.node.contains(event.target))
       if (slot && slot.index !== this.current) this.setCurrent(slot.index, false)
@@ -39,6 +46,8 @@ export class VirtualRows {
   end() {
     removeEventListener('scroll', this.ask)
     removeEventListener('resize', this.ask)
+    removeEventListener('beforeprint', this.print)
+    removeEventListener('afterprint', this.print)
     cancelAnimationFrame(this.frame)
     this.frame = -1
   }
@@ -71,6 +80,10 @@ export class VirtualRows {
     }
     this.table.setAttribute('aria-busy', pages.isBusy)
     this.say()
+    if (isOnPaper()) {
+      this.place(0, this.here(total), height)
+      return
+    }
     const top = this.body.getBoundingClientRect().top
     const first = Math.max(0, Math.min(total, Math.floor(-top / height) - AHEAD))
     const last = Math.max(Math.min(first + 1, total), Math.min(total, Math.ceil((innerHeight - top) / height) + AHEAD))
@@ -78,10 +91,18 @@ export class VirtualRows {
     pages.want(first, last)
   }
 
-  /** What there is instead of rows. The text changes only when it says something else, so that it is read once. */
+  /** How many of the first rows are here. */
+  here(total) {
+    let count = 0
+    while (count < Math.min(total, PRINTED) && this.pages.at(count) !== undefined) count += 1
+    return count
+  }
+
+  /** What there is instead of rows, or of the rest on paper. The text changes only when it says something else, so that it is read once. */
   say() {
     const { failure, total, isBusy } = this.pages
-    const text = failure ? `Rows could not be fetched: ${failure.message}` : total === 0 && !isBusy ? this.empty : ''
+    const printed = isOnPaper() ? this.here(total ?? 0) : Infinity
+    const text = failure ? `Rows could not be fetched: ${failure.message}` : total === 0 && !isBusy ? this.empty : printed < total ? `The first ${counted(printed)} of ${counted(total)} rows.` : ''
     if (this.said === text) return
     this.said = text
     refill(this.message, text && element('p', null, text), failure && button('Try again', () => this.pages.retry()))
