@@ -1,7 +1,7 @@
 //! How far the graders of a suite agree with people: now, by held-out labels, when they were calibrated, and over time.
 //!
 //! Reads records, labels and the file of `evalrs calibrate`. Nothing here compares anything with held-out labels: what runs
-//! reported of them is repeated, so that looking at it is no query.
+//! reported of them is repeated, which counts as no query.
 
 use std::sync::Arc;
 

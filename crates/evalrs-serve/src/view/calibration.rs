@@ -269,7 +269,7 @@ pub(crate) struct CalibratedRunGrader {
     metric: Option<MetricView>,
     /// What labels say of it; null if it has none.
     labels: Option<LabelFigures>,
-    /// The reported agreement with held-out labels, as the run reported it. Reading it is no query.
+    /// The reported agreement with held-out labels, as the run reported it. Reading it counts as no query.
     #[schema(value_type = Option<Object>)]
     held_out: Option<HeldOutAgreement>,
     /// The keys that label what it grades: they say what scores are on its scale.
