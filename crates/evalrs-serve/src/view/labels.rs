@@ -67,7 +67,7 @@ impl PersonLabelView {
     /// What `who` says of whether an answer passes.
     pub(crate) fn of_verdict(who: &str, pass: bool) -> Self {
         let who = Some(who).filter(|who| *who != UNKNOWN).map(str::to_owned);
-        Self { who, label: LabelNumber::Pass(pass), passes: pass }
+        Self { who, label: LabelNumber::Pass(pass), passes: pass, comment: None, category: None }
     }
 
     fn new(said: &ReadLabel, threshold: f64) -> Self {
