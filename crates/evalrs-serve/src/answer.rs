@@ -116,6 +116,11 @@ impl ApiError {
         Self::internal(error.to_string())
     }
 
+    /// For people.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// For programs.
     pub(crate) fn code(&self) -> &'static str {
         match self.status {

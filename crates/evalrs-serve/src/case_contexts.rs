@@ -3,6 +3,7 @@
 //! The suite is read as it is now, and nothing is asked. Where a row is not what it was in the run, that is said.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -13,12 +14,14 @@ use crate::view::case::CaseContext;
 use crate::view::message::messages;
 use crate::view::pictures::add_pictures;
 use crate::view::rows::{IndexedRow, RunRows};
+use crate::view::suite_facts::{FoundFacts, SuiteFacts};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::inspect::explain::{ExplanationSource, Layers};
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::inspect::reasons::AskReasons;
 use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::session::Session;
+use evalrs_eval::grade::spent::recorded_ms;
 use evalrs_graph::inputs::{Chunk, Overrides};
 use evalrs_graph::results;
 use evalrs_metrics::explain::ExplainedResult;
@@ -66,6 +69,11 @@ impl CurrentSuite {
 
     pub(crate) fn name(&self) -> &str {
         self.session.suite().map_or("", |suite| &suite.name)
+    }
+
+    /// What its rows say of each case.
+    pub(crate) fn facts(&self) -> SuiteFacts {
+        SuiteFacts::of(found_facts(&self.session))
     }
 
     /// The tags of a result's sample.
@@ -188,13 +196,52 @@ pub(super) fn case_context(
     };
     let samples = [row.sample_id.to_string()];
     let known = served.with_suite(suite, &samples, |now| {
-        let SuiteNow { session, problems, surroundings } = now;
+        let SuiteNow { session, problems, surroundings, .. } = now;
         if problems.iter().any(Diagnostic::is_error) {
             return only_note("The suite has errors: see its page");
         }
         with_stored_cases(session, surroundings, &OsSystem, |cases| cases.context(rows, row, line))
     });
     known.unwrap_or_else(|_| only_note("The suite cannot be read"))
+}
+
+/// What the suite of a run says of its cases, read once for as long as its files stay as they are.
+pub(super) fn suite_facts(
+    served: &ServedWorkspace,
+    run: &PastRun,
+) -> Result<Arc<SuiteFacts>, ApiError> {
+    let unserved = "to see tags, metadata and calls of tools, serve the suite: evalrs serve SUITE";
+    let suite = served.suite(&run.header.suite).ok_or_else(|| ApiError::not_found(unserved))?;
+    served.with_suite(suite, &[], |now| {
+        let SuiteNow { session, facts, .. } = now;
+        Arc::clone(facts.get_or_insert_with(|| Arc::new(SuiteFacts::of(found_facts(session)))))
+    })
+}
+
+/// What the rows of a session say of each case.
+fn found_facts(session: &Session) -> impl Iterator<Item = FoundFacts> {
+    let Session { db, root, .. } = session;
+    results::cases(db, *root).map(|(sample_id, who, chunk, case)| {
+        let known = FoundFacts {
+            sample_id,
+            model: who.model.clone(),
+            trial: who.trial,
+            tags: who.tags.clone(),
+            ..FoundFacts::default()
+        };
+        let Some(record) = results::case_record(db, chunk, case) else { return known };
+        let trajectory = record.trajectory.as_ref();
+        // Of an answer alone nobody knows what was called for it.
+        let conversation = trajectory.filter(|all| all.messages(true).nth(1).is_some());
+        let calls = conversation.map(|all| all.tool_calls(true).count());
+        let seconds = recorded_ms(&record.row, trajectory).map(|took| took / 1000.0);
+        let metadata = match record.metadata {
+            Value::Object(metadata) => metadata,
+            _ => Map::new(),
+        };
+        let tool_calls = calls.and_then(|calls| u32::try_from(calls).ok());
+        FoundFacts { metadata, tool_calls, seconds, ..known }
+    })
 }
 
 /// The ids of the samples of a run's suite that have a tag.

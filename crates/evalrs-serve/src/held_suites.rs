@@ -2,9 +2,10 @@
 //! request.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::locks::locked;
+use crate::view::suite_facts::SuiteFacts;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::session::Session;
 use evalrs_graph::change::Change;
@@ -49,8 +50,8 @@ impl HeldSuites {
         let mut held = held.unwrap_or_else(|| HeldSuite::read_whole(path, surroundings));
         held.select(samples, surroundings);
         held.uses += u32::from(!samples.is_empty());
-        let HeldSuite { session, problems, .. } = &mut held;
-        let done = work(SuiteNow { session, problems, surroundings });
+        let HeldSuite { session, problems, facts, .. } = &mut held;
+        let done = work(SuiteNow { session, problems, facts, surroundings });
         let mut bytes = held.bytes();
         all.push_front(held);
         let mut kept = 1;
@@ -72,6 +73,8 @@ struct HeldSuite {
     stamps: BTreeMap<String, Option<DiskStamp>>,
     session: Session,
     problems: Vec<Diagnostic>,
+    /// What its rows say, once somebody wanted that.
+    facts: Option<Arc<SuiteFacts>>,
     /// Whether nothing was written while it was read: else it may be of no moment, or stale already.
     is_of_one_moment: bool,
     uses: u32,
@@ -91,7 +94,8 @@ impl HeldSuite {
         let stamps = paths.into_iter().map(stamped).collect();
         let environment = surroundings.environment.clone();
         let path = path.to_owned();
-        Self { path, environment, stamps, session, problems, is_of_one_moment, uses: 0 }
+        let facts = None;
+        Self { path, environment, stamps, session, problems, facts, is_of_one_moment, uses: 0 }
     }
 
     /// Reads it again as long as it is written meanwhile, within reason.
@@ -132,5 +136,7 @@ pub(super) struct SuiteNow<'a> {
     /// Its session, narrowed down to the selected samples.
     pub session: &'a mut Session,
     pub problems: &'a [Diagnostic],
+    /// What its rows say of cases, if that is known already.
+    pub facts: &'a mut Option<Arc<SuiteFacts>>,
     pub surroundings: &'a SuiteContext,
 }

@@ -4,7 +4,7 @@
 //!
 //! - `served`: what is served, and what of it is held in memory (`held_suites`).
 //! - `answer`: the form of every answer; `guard`: who may ask; `connections`, `queries`: within which limits.
-//! - One file for each thing that can be asked: `runs`, `samples`, `suites`, `registry`, `labels`, `calibration`, `label_export`,
+//! - One file for each thing that can be asked: `runs`, `samples`, `run_columns`, `run_groups`, `suites`, `rubrics`, `registry`, `labels`, `calibration`, `label_export`,
 //!   `grade`, `history`, `downloads`, `page`; `openapi` describes them all.
 //! - `job` and `evaluate`: evaluations that run beside the server; [`session`]: a `watch` session on a page.
 //! - [`view`]: what pages and programs read of a run, as JSON; [`report_page`]: the viewer with its data in one file.
@@ -40,6 +40,8 @@ mod runs;
 mod history;
 mod sample_results;
 mod samples;
+mod run_columns;
+mod run_groups;
 mod live_grades;
 mod evaluate;
 mod labels;
@@ -301,6 +303,9 @@ fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
         .routes(routes!(samples::list_samples))
         .routes(routes!(samples::get_sample))
         .routes(routes!(sample_results::list_sample_results))
+        .routes(routes!(run_columns::list_columns))
+        .routes(routes!(run_groups::list_groups))
+        .routes(routes!(run_groups::scatter))
         .routes(routes!(downloads::report))
         .routes(routes!(runs::diff))
         .routes(routes!(history::get_history))

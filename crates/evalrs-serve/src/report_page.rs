@@ -1,12 +1,14 @@
 //! A report that is a page: the record of a run, and what its suite knows beyond it as it is now.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::case_contexts::{CurrentSuite, only_note};
 use super::label_file::label_file;
 use crate::view::case::{CaseContext, case};
+use crate::view::columns::RowColumns;
 use crate::view::labels::{LabelFile, RunLabels};
 use crate::view::lines::each_result;
 use crate::view::rows::{IndexedRow, RunRows};
@@ -34,7 +36,7 @@ fn write_cases(
     system: &dyn System,
 ) -> io::Result<Option<String>> {
     let run = report.past;
-    let rows = RunRows::read(system, run, labelled_graders(&run.header));
+    let rows = Arc::new(RunRows::read(system, run, labelled_graders(&run.header)));
     let mut labels = labels_of(report, &rows, system);
     let problems = std::mem::take(&mut labels.problems);
     let mut details = RunDetails::read(system, run, &rows, problems);
@@ -44,9 +46,13 @@ fn write_cases(
         details.moved = serde_json::to_value(moved)?;
     }
     let mut suite = suite_of(report, system);
-    let shown = rows.rows.iter().map(|row| FileRow {
-        row: rows.view(row, &labels),
-        tags: suite.as_ref().map_or(&[], |suite| suite.tags(&rows, row)),
+    let facts = suite.as_ref().ok().map(|suite| Arc::new(suite.facts()));
+    let columns = RowColumns { rows: Arc::clone(&rows), facts };
+    let names = columns.names();
+    let shown = rows.rows.iter().map(|row| {
+        let mut view = rows.view(row, &labels);
+        view.columns = columns.values(row, &names);
+        FileRow { row: view, tags: suite.as_ref().map_or(&[], |suite| suite.tags(&rows, row)) }
     });
     let mut file = FileWriter::begin(&details, shown, out)?;
     let source = CaseSource { run, rows: &rows, labels: &labels, system };

@@ -11,14 +11,17 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
-use super::case_contexts::{case_context, tagged};
+use super::case_contexts::{case_context, suite_facts, tagged};
 use super::served::{ServedWorkspace, beside};
 use crate::view::case::{CaseContext, CasePlaceView, CaseView, ListPlaceView, case};
+use crate::view::columns::{CaseColumn, RowColumns};
 use crate::view::labels::RunLabels;
 use crate::view::lines::{each_result, parsed};
 use crate::view::query::{RowQuery, RowSort};
 use crate::view::rows::{IndexedRow, RowView, RunRows};
+use crate::view::suite_facts::SuiteFacts;
 use crate::view::text_search::TextSearch;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::diff::CaseName;
 use evalrs_model::spec::LabelPick;
 use evalrs_store::record::read::PastRun;
@@ -49,13 +52,10 @@ pub(super) async fn list_samples(
 ) -> ApiAnswer<SampleList> {
     beside(move || {
         let page = page.checked()?;
-        let run = served.run(&id)?;
-        let rows = served.rows(&run);
-        let labels = served.labels(&run, &rows);
-        let selected = select(&query, &served, &run, &rows, &labels)?;
+        let list = RunCaseList::open(&served, &id, &query)?;
+        let selected = list.select(&query)?;
         let shown = page.of(&selected)?;
-        let samples: Vec<RowView> =
-            shown.into_iter().map(|at| rows.view(&rows.rows[*at], &labels)).collect();
+        let samples: Vec<RowView> = shown.into_iter().map(|at| list.view(*at, &query)).collect();
         Ok(Data(SampleList { count: samples.len(), samples, total: selected.len() }))
     })
     .await
@@ -67,9 +67,8 @@ pub(super) fn selected_cases(
     run: &PastRun,
     query: &RowQuery,
 ) -> Result<HashSet<CaseName>, ApiError> {
-    let rows = served.rows(run);
-    let labels = served.labels(run, &rows);
-    let selected = select(query, served, run, &rows, &labels)?;
+    let list = RunCaseList::open(served, &run.id, query)?;
+    let rows = &list.columns.rows;
     let name = |at: usize| {
         let row = &rows.rows[at];
         CaseName {
@@ -78,30 +77,79 @@ pub(super) fn selected_cases(
             trial: row.trial,
         }
     };
-    Ok(selected.into_iter().map(name).collect())
+    Ok(list.select(query)?.into_iter().map(name).collect())
 }
 
-/// The ordinals of the rows that a query wants.
-fn select(
-    query: &RowQuery,
+/// The rows of a run, with what is known of them now.
+pub(super) struct RunCaseList<'a> {
+    served: &'a ServedWorkspace,
+    pub run: PastRun,
+    pub columns: RowColumns,
+    pub labels: RunLabels,
+}
+
+impl<'a> RunCaseList<'a> {
+    /// Those of the run with an id, with the columns that a query needs.
+    fn open(served: &'a ServedWorkspace, id: &str, query: &RowQuery) -> Result<Self, ApiError> {
+        Self::with_columns(served, id, query, &[])
+    }
+
+    /// The same, with further columns. Of those that a query only shows, nothing is said where the suite is not served.
+    pub(crate) fn with_columns(
+        served: &'a ServedWorkspace,
+        id: &str,
+        query: &RowQuery,
+        others: &[CaseColumn],
+    ) -> Result<Self, ApiError> {
+        let run = served.run(id)?;
+        let is_needed = query.needs_suite() || others.iter().any(CaseColumn::is_of_suite);
+        let is_shown = query.columns.0.iter().any(CaseColumn::is_of_suite);
+        let facts = match facts_of(served, &run, is_needed || is_shown) {
+            Err(_) if !is_needed => None,
+            facts => facts?,
+        };
+        let rows = served.rows(&run);
+        let labels = served.labels(&run, &rows);
+        Ok(Self { served, run, columns: RowColumns { rows, facts }, labels })
+    }
+
+    /// A row as lists show it, with the columns that a query names.
+    fn view(&self, at: usize, query: &RowQuery) -> RowView {
+        let row = &self.columns.rows.rows[at];
+        let chosen = query.columns.0.iter();
+        let columns = chosen.map(|column| (column.name(), self.columns.value(row, column)));
+        let mut view = self.columns.rows.view(row, &self.labels);
+        view.columns = OrderedMap(columns.collect());
+        view
+    }
+
+    /// The ordinals of the rows that a query wants.
+    pub(crate) fn select(&self, query: &RowQuery) -> Result<Vec<usize>, ApiError> {
+        let Self { served, run, columns, labels } = self;
+        let rows = &columns.rows;
+        if let Some(name) = query.grader.as_ref().filter(|name| rows.grader(name).is_none()) {
+            return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
+        }
+        let text = query.q.as_deref().filter(|text| !text.is_empty());
+        let search = text.map(TextSearch::parse).transpose();
+        let search = search.map_err(|wrong| ApiError::bad_request(format!("`q`: {wrong}")))?;
+        let with_text = search.map(|search| lines_with(run, &search));
+        let ids = query.tag.as_deref().map(|tag| tagged(served, run, tag)).transpose()?;
+        let with_tag = ids.map(|ids| {
+            let own = rows.rows.iter().filter(|row| ids.contains(row.sample_id.as_ref()));
+            own.map(|row| row.at).collect()
+        });
+        Ok(query.select(columns, labels, &[with_text, with_tag]))
+    }
+}
+
+/// What the suite of a run says of its cases, if that is wanted.
+pub(super) fn facts_of(
     served: &ServedWorkspace,
     run: &PastRun,
-    rows: &RunRows,
-    labels: &RunLabels,
-) -> Result<Vec<usize>, ApiError> {
-    if let Some(name) = query.grader.as_ref().filter(|name| rows.grader(name).is_none()) {
-        return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
-    }
-    let text = query.q.as_deref().filter(|text| !text.is_empty());
-    let search = text.map(TextSearch::parse).transpose();
-    let search = search.map_err(|wrong| ApiError::bad_request(format!("`q`: {wrong}")))?;
-    let with_text = search.map(|search| lines_with(run, &search));
-    let ids = query.tag.as_deref().map(|tag| tagged(served, run, tag)).transpose()?;
-    let with_tag = ids.map(|ids| {
-        let own = rows.rows.iter().filter(|row| ids.contains(row.sample_id.as_ref()));
-        own.map(|row| row.at).collect()
-    });
-    Ok(query.select(rows, labels, &[with_text, with_tag]))
+    is_wanted: bool,
+) -> Result<Option<Arc<SuiteFacts>>, ApiError> {
+    is_wanted.then(|| suite_facts(served, run)).transpose()
 }
 
 /// What of a line is looked through.
@@ -156,27 +204,26 @@ pub(super) async fn get_sample(
     Params(query): Params<RowQuery>,
 ) -> ApiAnswer<CaseView> {
     beside(move || {
-        let run = served.run(&place.id)?;
-        let rows = served.rows(&run);
+        // A model in the address says which result, and not that others are left out.
+        let query_of_list = RowQuery { model: None, ..query.clone() };
+        let list = RunCaseList::open(&served, &place.id, &query_of_list)?;
+        let RunCaseList { run, labels, columns: RowColumns { rows, .. }, .. } = &list;
         let mut of_sample = rows.of_sample(&place.sample, query.model.as_deref(), which.trial);
         let unknown = || ApiError::not_found("no such sample in the run");
         let row = of_sample.next().ok_or_else(unknown)?;
-        let line = recorded_line(&run, row.at).ok_or_else(unknown)?;
-        let labels = served.labels(&run, &rows);
+        let line = recorded_line(run, row.at).ok_or_else(unknown)?;
         let context = if which.brief {
             CaseContext::default()
         } else {
-            case_context(&served, &run, &rows, row, &line)
+            case_context(&served, run, rows, row, &line)
         };
-        let mut view = case(&rows, row, &line, &labels, context);
-        // A model in the address says which result, and not that others are left out.
-        let list = RowQuery { model: None, ..query.clone() };
-        let selected = select(&list, &served, &run, &rows, &labels)?;
+        let mut view = case(rows, row, &line, labels, context);
+        let selected = list.select(&query_of_list)?;
         if let Some(at) = selected.iter().position(|at| rows.rows[*at].at == row.at) {
-            let place = |at: &usize| place_of(&rows, &rows.rows[*at]);
+            let place = |at: &usize| place_of(rows, &rows.rows[*at]);
             view.previous = at.checked_sub(1).and_then(|at| selected.get(at)).map(place);
             view.next = selected.get(at + 1).map(place);
-            let picked = query.picked(&rows, selected[at]).map(LabelPick::name);
+            let picked = query.picked(rows, selected[at]).map(LabelPick::name);
             view.list = Some(ListPlaceView { at, total: selected.len(), picked });
         } else {
             // It has left the list, as a label does; the one that took its place comes next.
@@ -184,7 +231,7 @@ pub(super) async fn get_sample(
                 RowSort::Queue => selected.first(),
                 _ => selected.iter().find(|at| rows.rows[**at].at > row.at),
             };
-            view.next = after.map(|at| place_of(&rows, &rows.rows[*at]));
+            view.next = after.map(|at| place_of(rows, &rows.rows[*at]));
         }
         Ok(Data(view))
     })

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the binary and read what it wrote")]
 
 mod calibration;
+mod columns;
 mod comparing;
 mod evaluations;
 mod grading;

@@ -11,9 +11,10 @@ use super::grader::{ConversationCost, GradeResult, GraderInfo, GraderOptions, Su
 use super::rationale::verdict;
 use super::verdict::Grade;
 use crate::options::problem;
-use evalrs_base::path::Row;
+use evalrs_base::path::{Row, lookup};
 use evalrs_base::python::strip;
 use evalrs_model::spec::OptionProblem;
+use evalrs_trajectory::Trajectory;
 
 /// Where rows say how long an answer took, and in which unit: live targets, promptfoo, harness records, Inspect.
 const LATENCY_PATHS: [(&str, TimeUnit); 9] = [
@@ -126,6 +127,15 @@ fn latency(subject: &Subject<'_>) -> Result<f64, Grade> {
         None => "neither the row nor the trajectory says how long the answer took: name its place by `path`".to_owned(),
     };
     Err(Grade::failed(NO_NUMBER, why))
+}
+
+/// How many milliseconds the answer of a row took, where the row or its trajectory says that with a unit.
+pub fn recorded_ms(row: &Value, trajectory: Option<&Trajectory>) -> Option<f64> {
+    let told = LATENCY_PATHS.iter().find_map(|(path, unit)| {
+        let found = lookup(row, path).filter(|value| !value.is_null())?;
+        Some(found.as_f64().map(|number| unit.in_ms(number)))
+    });
+    told.unwrap_or_else(|| trajectory?.totals.duration_ms)
 }
 
 /// Whether the row has a value at `path`.

@@ -8,6 +8,12 @@ pub(crate) mod labels;
 pub(crate) mod message;
 pub(crate) mod case;
 
+mod beginnings;
+mod judge_spend;
+pub(crate) mod columns;
+pub(crate) mod groups;
+pub(crate) mod scatter;
+pub(crate) mod suite_facts;
 pub(crate) mod rows;
 pub(crate) mod query;
 pub(crate) mod queue;

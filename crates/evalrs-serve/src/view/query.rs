@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::columns::{CaseColumn, RowColumns, compared, shown};
 use super::labels::RunLabels;
 use super::queue::LabelQueue;
 use super::rows::{CellVerdict, IndexedRow, RunRows, VerdictState};
@@ -32,8 +34,32 @@ pub(crate) struct RowQuery {
     pub max: Option<f64>,
     /// Only rows for which a person named this category beside a label.
     pub category: Option<String>,
-    /// What rows are sorted by.
-    #[param(inline)]
+    /// Only rows whose judges used at least so many tokens.
+    pub tokens_min: Option<f64>,
+    /// Only rows whose judges used at most so many.
+    pub tokens_max: Option<f64>,
+    /// Only rows whose judges cost at least so many US dollars.
+    pub cost_min: Option<f64>,
+    /// Only rows whose judges cost at most so many.
+    pub cost_max: Option<f64>,
+    /// Only rows whose answer took at least so many seconds.
+    pub latency_min: Option<f64>,
+    /// Only rows whose answer took at most so many.
+    pub latency_max: Option<f64>,
+    /// Only rows with at least so many calls of tools.
+    pub tool_calls_min: Option<f64>,
+    /// Only rows with at most so many.
+    pub tool_calls_max: Option<f64>,
+    /// Only rows with this value in their metadata: `metadata.KEY:VALUE`.
+    #[serde(rename = "where")]
+    #[param(rename = "where", value_type = Option<String>)]
+    pub condition: Option<MetadataValue>,
+    /// The columns that rows have beside grades, with commas between: `tokens`, `cost`, `latency`, `tool_calls`, `tags`, `input`,
+    /// `ground_truth`, `metadata.KEY`.
+    #[param(value_type = Option<String>)]
+    pub columns: ColumnList,
+    /// What rows are sorted by: `line`, `id`, `score`, `queue` (what to label next) or a column. What has no value in it comes last.
+    #[param(value_type = Option<String>)]
     pub sort: RowSort,
     /// Whether the largest comes first.
     #[param(inline)]
@@ -70,9 +96,8 @@ pub(crate) enum WantedState {
 }
 
 /// What rows are sorted by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[derive(utoipa::ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub(crate) enum RowSort {
     /// Their places in the dataset.
     #[default]
@@ -83,6 +108,76 @@ pub(crate) enum RowSort {
     Score,
     /// What to label next, for the grader, else the first: random answers and doubtful ones in turn.
     Queue,
+    /// What they have in a column.
+    Column(CaseColumn),
+}
+
+impl TryFrom<String> for RowSort {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Ok(match name.as_str() {
+            "line" => Self::Line,
+            "id" => Self::Id,
+            "score" => Self::Score,
+            "queue" => Self::Queue,
+            column => Self::Column(CaseColumn::named(column)?),
+        })
+    }
+}
+
+/// Columns, with commas between.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct ColumnList(pub Vec<CaseColumn>);
+
+impl TryFrom<String> for ColumnList {
+    type Error = String;
+
+    fn try_from(names: String) -> Result<Self, String> {
+        let names = names.split(',').filter(|name| !name.is_empty());
+        Ok(Self(names.map(CaseColumn::named).collect::<Result<_, _>>()?))
+    }
+}
+
+/// A value of a key of metadata.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct MetadataValue {
+    /// That of the key.
+    column: CaseColumn,
+    value: String,
+}
+
+impl TryFrom<String> for MetadataValue {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let read = text.split_once(':').and_then(|(name, value)| {
+            let column = CaseColumn::named(name)
+                .ok()
+                .filter(|column| matches!(column, CaseColumn::Metadata(_)))?;
+            Some(Self { column, value: value.to_owned() })
+        });
+        read.ok_or_else(|| "`where` is not of the form `metadata.KEY:VALUE`".to_owned())
+    }
+}
+
+/// The values of a column that are wanted.
+struct ColumnRange {
+    column: CaseColumn,
+    min: Option<f64>,
+    max: Option<f64>,
+}
+
+impl ColumnRange {
+    /// What has no number lies in no range.
+    fn has(&self, value: &Value) -> bool {
+        let is_in = |number: f64| {
+            self.min.is_none_or(|min| number >= min) && self.max.is_none_or(|max| number <= max)
+        };
+        value.as_f64().is_some_and(is_in)
+    }
 }
 
 /// Which end comes first.
@@ -98,27 +193,56 @@ pub(crate) enum SortOrder {
 }
 
 impl RowQuery {
+    /// Whether filters or order are about what only the suite says.
+    pub(crate) fn needs_suite(&self) -> bool {
+        let sorts = matches!(&self.sort, RowSort::Column(column) if column.is_of_suite());
+        sorts || self.condition.is_some() || self.ranges().any(|range| range.column.is_of_suite())
+    }
+
+    /// The ranges that are set.
+    fn ranges(&self) -> impl Iterator<Item = ColumnRange> {
+        let range = |column: CaseColumn, min: Option<f64>, max: Option<f64>| ColumnRange {
+            column,
+            min,
+            max,
+        };
+        let all = [
+            range(CaseColumn::Tokens, self.tokens_min, self.tokens_max),
+            range(CaseColumn::Cost, self.cost_min, self.cost_max),
+            range(CaseColumn::Latency, self.latency_min, self.latency_max),
+            range(CaseColumn::ToolCalls, self.tool_calls_min, self.tool_calls_max),
+        ];
+        all.into_iter().filter(|range| range.min.is_some() || range.max.is_some())
+    }
+
     /// The ordinals of the rows that are wanted, in their order. `lines` are the numbers of those that have the text, and the
     /// tag: rows do not know that.
     pub(crate) fn select(
         &self,
-        rows: &RunRows,
+        columns: &RowColumns,
         labels: &RunLabels,
         lines: &[Option<BTreeSet<u32>>],
     ) -> Vec<usize> {
+        let rows = &*columns.rows;
         let grader = self.grader.as_deref().and_then(|name| rows.grader(name));
         let model = self.model.as_deref();
+        let ranges: Vec<ColumnRange> = self.ranges().collect();
         let is_wanted = |row: &IndexedRow| {
             model.is_none_or(|model| rows.model_of(row) == Some(model))
                 && self.has_score(row, grader)
                 && self.has_category(row, grader, rows, labels)
+                && ranges.iter().all(|range| range.has(&columns.value(row, &range.column)))
+                && self.condition.as_ref().is_none_or(|wanted| {
+                    let value = columns.value(row, &wanted.column);
+                    !value.is_null() && shown(&value) == wanted.value
+                })
                 && self.state.is_none_or(|state| is_of_state(state, row, grader, rows, labels))
                 && lines.iter().flatten().all(|lines| lines.contains(&row.at))
         };
         let all = rows.rows.iter().enumerate();
         let mut wanted: Vec<usize> =
             all.filter(|(_, row)| is_wanted(row)).map(|(at, _)| at).collect();
-        match self.sort {
+        match &self.sort {
             RowSort::Line => {}
             RowSort::Id => {
                 wanted.sort_by(|a, b| rows.rows[*a].sample_id.cmp(&rows.rows[*b].sample_id));
@@ -128,6 +252,7 @@ impl RowQuery {
             RowSort::Score => wanted.sort_by(|a, b| {
                 score(&rows.rows[*a], grader).total_cmp(&score(&rows.rows[*b], grader))
             }),
+            RowSort::Column(column) => return self.by_column(wanted, columns, column),
         }
         if self.order == SortOrder::Desc {
             wanted.reverse();
@@ -158,6 +283,21 @@ impl RowQuery {
                 people.iter().any(|one| one.category() == Some(wanted))
             })
         })
+    }
+
+    /// Rows in the order of a column; those without a value last, whichever end comes first.
+    fn by_column(&self, rows: Vec<usize>, columns: &RowColumns, column: &CaseColumn) -> Vec<usize> {
+        let value = |at: &usize| columns.value(&columns.rows.rows[*at], column);
+        let all = rows.into_iter().map(|at| (value(&at), at));
+        let mut known: Vec<(Value, usize)> = all.collect();
+        known.sort_by(|(one, _), (other, _)| {
+            let order = match self.order {
+                SortOrder::Asc => compared(one, other),
+                SortOrder::Desc => compared(other, one),
+            };
+            one.is_null().cmp(&other.is_null()).then(order)
+        });
+        known.into_iter().map(|(_, at)| at).collect()
     }
 
     /// Whether a verdict lies in the range that is wanted. What has no verdict lies in none.

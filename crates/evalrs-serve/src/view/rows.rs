@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::beginnings::beginning;
+use super::judge_spend::JudgeSpend;
 use super::labels::{LabelView, LabelledAnswer, LabelledGrader, PeopleView, RunLabels};
 use super::lines::{each_result, parsed};
 use evalrs_base::ordered_map::OrderedMap;
@@ -46,6 +49,11 @@ pub(crate) struct IndexedRow {
     /// Its number among all lines of the file, from 0.
     pub at: u32,
     submission: Box<str>,
+    /// The beginning of what the target was given.
+    pub input: Box<str>,
+    /// The beginning of the reference answer.
+    pub ground_truth: Box<str>,
+    pub spend: JudgeSpend,
     /// One for each grader, in their order.
     pub verdicts: Box<[CellVerdict]>,
 }
@@ -106,6 +114,10 @@ pub(crate) struct RowView {
     /// Grader → its verdict.
     #[schema(value_type = BTreeMap<String, RowVerdict>)]
     grades: OrderedMap<RowVerdict>,
+    /// Chosen column → its value: a number, a text, or the texts of tags; null where it is not recorded.
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, Value>)]
+    pub columns: OrderedMap<Value>,
 }
 
 /// A verdict in a row.
@@ -132,6 +144,10 @@ struct Line<'a> {
     #[serde(default)]
     trial: u32,
     #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    ground_truth: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     submission: LineText<'a>,
     #[serde(borrow, default)]
     submissions: BTreeMap<LineText<'a>, LineText<'a>>,
@@ -154,6 +170,25 @@ impl std::borrow::Borrow<str> for LineText<'_> {
 impl Line<'_> {
     fn submission_of(&self, grader: &str) -> &str {
         &self.submissions.get(grader).unwrap_or(&self.submission).0
+    }
+
+    /// What its judges used. Grades of one key are of one judgment.
+    fn spend(&self) -> JudgeSpend {
+        let mut keys: Vec<&str> = Vec::new();
+        let mut spend = JudgeSpend::default();
+        for grade in self.grades.values() {
+            for one in std::iter::once(grade).chain(grade.criteria.values()) {
+                let Some(own) = one.metadata.map(RawValue::get).and_then(JudgeSpend::read) else {
+                    continue;
+                };
+                let key = one.key.as_ref().map(|key| &*key.0);
+                if key.is_none_or(|key| !keys.contains(&key)) {
+                    spend.add(own);
+                    keys.extend(key);
+                }
+            }
+        }
+        spend
     }
 
     /// That of a criterion stands in that of its rubric.
@@ -185,6 +220,9 @@ impl Line<'_> {
             trial: self.trial,
             at,
             submission: submission.into(),
+            input: beginning(self.input),
+            ground_truth: beginning(self.ground_truth),
+            spend: self.spend(),
             verdicts: graders.iter().map(verdict).collect(),
         };
         (row, self.model.as_deref().map(Box::from))
@@ -200,9 +238,11 @@ struct LineGrade<'a> {
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    criteria: BTreeMap<LineText<'a>, LineGrade<'a>>,
+    key: Option<LineText<'a>>,
     #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    criteria: BTreeMap<LineText<'a>, LineGrade<'a>>,
 }
 
 /// What is said of votes beside a grade.
@@ -320,6 +360,7 @@ impl RunRows {
             trial: row.trial,
             submission: row.submission.to_string(),
             grades: OrderedMap(grades.collect()),
+            columns: OrderedMap::default(),
         }
     }
 
