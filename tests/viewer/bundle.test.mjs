@@ -221,3 +221,35 @@ describe('addresses and conversations', () => {
     assert.equal(points.map((point) => point.breaks.map((one) => one.text).join('')).join(','), ',ac')
   })
 })
+
+describe('columns of rows in a file', () => {
+  const { groupRows, scatterRows, selectRows } = fromBundle('groupRows', 'scatterRows', 'selectRows')
+  const row = (at, columns, more) => ({ at, sample_id: `s${at}`, model: null, trial: 0, submission: '', tags: [], columns, grades: { g: { score: at / 4, state: at > 1 ? 'passed' : 'failed', label: null, disputed: false } }, ...more })
+  const rows = [row(0, { latency: 2, 'metadata.plan': 'pro' }), row(1, {}), row(2, { latency: 1, 'metadata.plan': 3 }), row(3, { latency: 3, 'metadata.plan': 'a:b' })]
+  const ids = (query) => selectRows(rows, query).map((one) => one.at).join('')
+
+  test('sort them, and what has no value comes last', () => {
+    for (const [query, expected] of [[{ sort: 'latency' }, '2031'], [{ sort: 'latency', order: 'desc' }, '3021'], [{ sort: 'metadata.plan' }, '2301'], [{ sort: 'line', order: 'desc' }, '3210']]) assert.equal(ids(query), expected)
+  })
+
+  test('filter them', () => {
+    for (const [query, expected] of [[{ latency_min: '2' }, '03'], [{ latency_min: '1', latency_max: '2' }, '02'], [{ where: 'metadata.plan:pro' }, '0'], [{ where: 'metadata.plan:3' }, '2'], [{ where: 'metadata.plan:a:b' }, '3'], [{ where: 'metadata.plan:' }, ''], [{ cost_min: '0' }, '']]) assert.equal(ids(query), expected, JSON.stringify(query))
+  })
+
+  test('group them', () => {
+    const labelled = [row(0, {}, { tags: ['x', 'y'], grades: { g: { score: 1, state: 'passed', label: { agrees: false } } } }), row(1, {}, { tags: ['x'] }), row(2, {}, { grades: {} })]
+    const { groups, total } = groupRows(labelled, 'tags', ['g'])
+    assert.equal(total, 3)
+    assert.equal(groups.map((one) => `${one.name} ${one.cases}`).join(', '), 'x 2, null 1, y 1')
+    assert.deepEqual({ ...groups[0].graders.g, sum: 0 }, { verdicts: 2, sum: 0, failed: 1, errored: 0, labels: 1, agreed: 0, mean: 0.625 })
+  })
+
+  test('stand against each other as points, and as cells where there are many', () => {
+    const { known, points, cells, x } = scatterRows(rows, 'latency', 'g')
+    assert.deepEqual([known, points.length, cells.length, { ...x }], [3, 3, 0, { min: 1, max: 3 }])
+    const many = scatterRows(Array.from({ length: 2001 }, (_, at) => row(at, { latency: at % 2 })), 'latency', 'g')
+    assert.equal(many.points.length, 0)
+    assert.equal(many.cells.reduce((sum, cell) => sum + cell.count, 0), 2001)
+    assert.equal([...new Set(many.cells.map((cell) => cell.column))].join(), '0,39')
+  })
+})

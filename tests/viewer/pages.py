@@ -348,7 +348,7 @@ class WideScreens(PageTest):
         own = page.locator(".card").evaluate_all("(all) => all.map((one) => [one.offsetHeight, one.lastElementChild.getBoundingClientRect().bottom - one.getBoundingClientRect().top])")
         self.assertTrue(all(height - inside < 24 for height, inside in own), own)
         self.visit("/suites/support")
-        line = page.locator(".grader-line")
+        line = page.locator(".suite-graders")
         expect(line).to_have_text("3 graders: accuracy contains, quality rubric, shown as Answer quality, policy program")
         self.assertLess(line.bounding_box()["height"], 30)
 

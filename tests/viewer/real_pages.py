@@ -41,6 +41,7 @@ graders:
   looked_up: {{kind: tool, function: tool_called, config: {{name: get_reservation_details}}}}
   no_transfer: {{kind: tool, function: tool_called, config: {{name: transfer_to_human_agents, max: 0}}}}
   actions: {{kind: tool, function: tool_calls_match, config: {{path: info.task.actions, mode: superset}}}}
+  short: {{kind: tool, function: max_tool_calls, config: {{max: 12}}}}
 gate: {{metric_key: reward, metric: avg_score, op: gte, value: 0.4}}
 """
 
@@ -164,7 +165,7 @@ class Workspace:
         for name in ("tool-calls", "rubric"):
             shutil.copytree(REPOSITORY / "examples" / name, folder / name, ignore=shutil.ignore_patterns("cache", "evalrs.toml", ".evalrs"))
         shutil.copytree(REPOSITORY / "examples/rubric/cache", folder / "cache")
-        rows = [{"id": f"r{at:02}", "input": "q", "output": f"{'long' if at % 3 == 0 or at == 1 else 'short'} reply {at:02}", "ground_truth": "reply", "group": "even" if at % 2 else "odd", "tags": ["even" if at % 2 else "odd"]} for at in range(24)]
+        rows = [{"id": f"r{at:02}", "input": "q", "output": f"{'long' if at % 3 == 0 or at == 1 else 'short'} reply {at:02}", "ground_truth": "reply", "group": "even" if at % 2 else "odd", "tags": ["even" if at % 2 else "odd"], "metadata": {"plan": ["free", "pro", "team"][at % 3], "seats": at % 7}, "latency_ms": 250 * at} for at in range(24)]
         # One that graders without a judge cannot grade.
         del rows[23]["ground_truth"]
         labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
@@ -993,6 +994,194 @@ class MadeUp(unittest.TestCase):
         for kind, answers in made_up.items():
             with self.subTest(kind):
                 self.assertEqual(sorted(self.shape(answers) - self.shape(real[kind]) - self.NOT_NOW.get(kind, set())), [])
+
+
+class Figures(pages.PageTest):
+    """The page of a run with six graders."""
+
+    def test_leave_the_cases_in_view(self):
+        suite = episodes()[0]
+        page = self.open(f"/runs/{latest(suite)}")
+        self.wait_rows()
+        row = page.locator(".body .row").nth(4).bounding_box()
+        self.assertLess(row["y"] + row["height"], 600)
+        # Figures stand beside them, whole, and in no more lines than there are graders.
+        lines = page.get_by_role("region", name="Table: Metrics").get_by_role("row")
+        self.assertTrue(all(line.bounding_box()["height"] < 36 for line in lines.all()))
+        self.assertLess(page.get_by_role("region", name="Table: Metrics").evaluate("(one) => one.scrollWidth - one.clientWidth"), 1)
+        self.assertLess(page.locator(".run-figures").bounding_box()["y"], 260)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        row = page.locator(".body .row").nth(4).bounding_box()
+        self.assertLess(row["y"] + row["height"], 800)
+
+    def test_never_make_the_page_wider_than_the_screen(self):
+        for suite in (episodes()[0], "judged"):
+            page = self.open(f"/runs/{latest(suite)}")
+            self.wait_rows()
+            for width in (320, 480, 720, 800, 1024, 1280, 1439, 1440, 1920, 2560):
+                for view in ("list", "matrix"):
+                    with self.subTest(suite=suite, width=width, view=view):
+                        page.set_viewport_size({"width": width, "height": 900})
+                        page.wait_for_timeout(60)
+                        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+                    page.get_by_role("button", name="Matrix").click()
+                    self.wait_rows()
+
+    def test_are_red_where_people_disagree_and_nowhere_else(self):
+        page = self.open(f"/runs/{latest('judged')}?grader=follows&sort=score")
+        self.wait_rows()
+        colour = lambda selector: page.locator(selector).first.evaluate("(node) => getComputedStyle(node).color")
+        failed = page.evaluate("""() => { const probe = document.createElement('i'); probe.className = 'broken-count'; document.body.append(probe); return getComputedStyle(probe).color }""")
+        self.assertEqual(colour(".body .score.disagrees"), failed)
+        self.assertNotEqual(colour(".body .score.failed:not(.disagrees)"), failed)
+
+    def test_of_calls_are_as_large_as_text(self):
+        page = self.open(f"/runs/{latest('long')}/samples/long")
+        sizes = page.locator(".tool, .arguments").evaluate_all("(all) => all.map((one) => parseFloat(getComputedStyle(one).fontSize))")
+        self.assertGreaterEqual(min(sizes), 13)
+
+
+class Columns(pages.PageTest):
+    """What a reader adds to the list of cases, groups and sets against each other."""
+
+    def heads(self):
+        return [text.strip() for text in self.page.locator(".cases .row.head > *").all_inner_texts()]
+
+    def choose(self, name):
+        self.page.locator(".column-panel").get_by_role("checkbox", name=re.compile(f"^{name}")).click()
+
+    def test_are_chosen_sorted_and_filtered_and_stand_in_the_address(self):
+        page = self.open(f"/runs/{latest('judged')}")
+        self.wait_rows()
+        page.locator(".column-chooser summary").focus()
+        page.keyboard.press("Enter")
+        self.choose("Seconds")
+        self.choose("plan")
+        page.wait_for_url("**columns=latency%2Cmetadata.plan")
+        self.check_axe()
+        page.get_by_role("spinbutton", name="Seconds from").fill("2")
+        page.keyboard.press("Tab")
+        page.wait_for_url("**latency_min=2**")
+        page.keyboard.press("Escape")
+        expect(page.locator(".column-panel")).to_be_hidden()
+        self.assertEqual(self.focused(), "Columns")
+        expect(page.locator(".filter-end .count")).to_have_text("16 cases")
+        head = page.get_by_role("columnheader", name="Seconds")
+        for order, first in [("ascending", "2.00 s"), ("descending", "5.75 s")]:
+            head.get_by_role("button").click()
+            expect(head).to_have_attribute("aria-sort", order)
+            expect(page.locator(".body .row").first.locator(".column").first).to_have_text(first)
+        page.reload()
+        self.wait_rows()
+        expect(page.locator(".body .row").first).to_contain_text("team")
+        self.assertIn("Seconds ↓", self.heads())
+        # The case knows the list that it was opened from, and what filters it can be taken away.
+        page.locator(".body .row a").first.click()
+        expect(page.locator("h1")).to_contain_text("r23")
+        page.keyboard.press("j")
+        expect(page.locator("h1")).to_contain_text("r22")
+        page.go_back()
+        page.go_back()
+        self.wait_rows()
+        page.get_by_role("button", name="Remove the filter Seconds ≥ 2").click()
+        expect(page.locator(".filter-end .count")).to_have_text("24 cases")
+        self.check_quiet()
+
+    def test_have_values_of_metadata_to_filter_by(self):
+        page = self.open(f"/runs/{latest('judged')}")
+        self.wait_rows()
+        page.locator(".column-chooser summary").click()
+        page.get_by_role("textbox", name="plan is").fill("pro")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**where=metadata.plan%3Apro")
+        expect(page.locator(".filter-end .count")).to_have_text("8 cases")
+        page.mouse.click(700, 880)
+        expect(page.locator(".column-panel")).to_be_hidden()
+        page.get_by_role("button", name="Clear").click()
+        expect(page.locator(".filter-end .count")).to_have_text("24 cases")
+
+    def test_are_only_those_that_are_recorded(self):
+        for suite, expected in [("rubric", ["Tokens of the judges", "Input its beginning", "Reference the beginning of the answer that is right"]), ("long", ["Calls of tools", "Input its beginning"])]:
+            with self.subTest(suite):
+                page = self.open(f"/runs/{latest(suite)}")
+                self.wait_rows()
+                page.locator(".column-chooser summary").click()
+                lines = page.locator(".column-line .check")
+                expect(lines).to_have_count(len(expected))
+                self.assertEqual([text.split(", of ")[0] for text in lines.all_inner_texts()], expected)
+
+    def test_fit_every_screen(self):
+        columns = "latency,tags,input,ground_truth,metadata.plan,metadata.seats"
+        for width in (320, 720, 800, 1440, 2560):
+            for is_open in (False, True):
+                with self.subTest(width=width, is_open=is_open):
+                    page = self.open(f"/runs/{latest('judged')}?columns={columns}&groups=metadata.plan&scatter=latency,follows", (width, 900))
+                    self.wait_rows()
+                    expect(page.locator(".scatter .point").first).to_be_visible()
+                    if is_open:
+                        page.locator(".column-chooser summary").click()
+                        expect(page.locator(".column-line")).to_have_count(6)
+                        box = page.locator(".column-panel").bounding_box()
+                        self.assertTrue(box["x"] >= 0 and box["x"] + box["width"] <= width)
+                    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+                    self.check_axe()
+
+    def test_make_groups_that_lead_to_their_cases(self):
+        page = self.open(f"/runs/{latest('judged')}")
+        self.wait_rows()
+        page.locator("summary", has_text="Groups").click()
+        page.get_by_role("combobox", name="Groups by").select_option("metadata.plan")
+        page.wait_for_url("**groups=metadata.plan")
+        row = page.get_by_role("region", name="Table: Groups by plan").get_by_role("row", name=re.compile("^free"))
+        told = next(one for one in api(f"runs/{latest('judged')}/groups?by=metadata.plan")["groups"] if one["name"] == "free")["graders"]["follows"]
+        expect(row.get_by_role("cell").last).to_contain_text(f"of {told['labels']} labels")
+        expect(row.get_by_role("cell").last).to_contain_text(f"{told['mean']:.3f}")
+        row.get_by_role("link", name="free").click()
+        expect(page.locator(".filter-end .count")).to_have_text("8 cases")
+        page.get_by_role("combobox", name="Groups by").select_option("tags")
+        page.get_by_role("region", name="Table: Groups by Tag").get_by_role("link", name="odd").click()
+        page.wait_for_url("**tag=odd**")
+        expect(page.locator(".filter-end .count")).to_have_text("4 cases")
+        self.check_quiet()
+
+    def test_stand_against_each_other_and_points_lead_to_cases(self):
+        page = self.open(f"/runs/{latest('judged')}")
+        self.wait_rows()
+        page.locator("summary", has_text="Scatter").click()
+        expect(page.locator(".scatter .point").first).to_be_visible()
+        page.get_by_label("Across").select_option("latency")
+        page.get_by_label("Up").select_option("follows")
+        page.wait_for_url("**scatter=latency%2Cfollows")
+        expect(page.locator(".scatter .point")).to_have_count(24)
+        page.locator(".scatter a").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        self.assertRegex(page.evaluate("document.activeElement.getAttribute('aria-label')"), "^r02: Seconds 0.50, follows")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_contain_text("r02")
+        page.go_back()
+        expect(page.locator(".scatter .point")).to_have_count(24)
+        # Of the cases that are listed.
+        page.get_by_role("search").get_by_label("Tag").select_option("odd")
+        expect(page.locator(".scatter .point")).to_have_count(12)
+        self.check_quiet()
+
+    def test_are_those_of_the_server_in_a_report_that_is_a_file(self):
+        run = latest("judged")
+        with urllib.request.urlopen(f"{State.url}/api/runs/{run}/report.html") as answer:
+            path = Made.workspace.folder / "judged.html"
+            path.write_bytes(answer.read())
+        query = "columns=latency,tags,metadata.plan&sort=latency&order=desc&latency_min=1&where=metadata.plan:free&groups=metadata.plan&scatter=latency,follows"
+        seen = []
+        for address in (f"/runs/{run}?{query}", f"{path.as_uri()}#/runs/{run}?{query}"):
+            page = self.open(address)
+            self.wait_rows()
+            expect(page.locator(".scatter .point").first).to_be_visible()
+            expect(page.locator(".groups tbody tr")).to_have_count(3)
+            seen.append([page.locator(".cases .body").inner_text(), page.locator(".groups").inner_text(), page.locator(".scatter a").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-label'))")])
+            self.check_quiet()
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(len(seen[0][2]), 6)
 
 
 class Suites(pages.PageTest):

@@ -12,14 +12,14 @@ macro_rules! modules {
 
 const MODULES: &[(&str, &str)] = modules!(
     "text.js" "words.js" "dom.js" "address.js" "preferences.js" "notices.js" "keyboard.js"
-    "source_api.js" "source_embedded.js" "states.js" "charts.js" "paged_rows.js" "printing.js"
-    "virtual_rows.js" "runs_list.js" "trends.js" "markdown.js" "conversation.js"
-    "conversation_time.js" "conversation_tools.js" "judgments.js" "labeller.js" "label_note.js"
-    "labels.js" "grade_card.js" "people_figures.js" "run_parts.js" "case_filters.js" "case_list.js"
-    "matrix.js" "live.js" "page_runs.js" "page_suite.js" "calibration_parts.js"
-    "page_calibration.js" "page_run.js" "word_changes.js" "page_answers.js" "diff_agreement.js"
-    "diff_moved.js" "page_diff.js" "rubric_tries.js" "repeats.js" "page_case.js" "page_rubric.js"
-    "main.js"
+    "source_api.js" "embedded_groups.js" "source_embedded.js" "states.js" "charts.js"
+    "paged_rows.js" "printing.js" "virtual_rows.js" "runs_list.js" "trends.js" "markdown.js"
+    "conversation.js" "conversation_time.js" "conversation_tools.js" "judgments.js" "labeller.js"
+    "label_note.js" "labels.js" "grade_card.js" "people_figures.js" "run_parts.js" "case_columns.js"
+    "case_filters.js" "case_list.js" "case_groups.js" "case_scatter.js" "matrix.js" "live.js"
+    "page_runs.js" "page_suite.js" "calibration_parts.js" "page_calibration.js" "word_changes.js"
+    "page_answers.js" "diff_agreement.js" "diff_moved.js" "page_diff.js" "rubric_tries.js"
+    "repeats.js" "page_run.js" "page_case.js" "page_rubric.js" "main.js"
 );
 
 pub(crate) fn page() -> &'static str {

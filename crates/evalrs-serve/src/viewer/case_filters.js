@@ -2,9 +2,12 @@
 
 import { button, choice, element, field, refill } from './dom.js'
 import { counted } from './text.js'
+import { COLUMN_FILTERS, ColumnChooser, columnsOf, columnTitle } from './case_columns.js'
 
 /** The members of a query that are about the list. */
-export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'min', 'max', 'category', 'sort', 'order', 'view', 'only']
+export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'min', 'max', 'category', ...COLUMN_FILTERS, 'columns', 'sort', 'order', 'view', 'only', 'groups', 'scatter']
+/** Those that say how the list is shown, and not which cases are in it. */
+const SHOWING = ['view', 'columns', 'groups', 'scatter']
 
 /** How long nothing is typed before the search begins, in milliseconds. */
 const TYPING = 200
@@ -20,13 +23,13 @@ export function listQuery(query) {
 
 /** What the server is asked for: the query without what only the page knows. */
 export function serverQuery(query) {
-  const { view, only, ...asked } = listQuery(query)
+  const { view, only, groups, scatter, ...asked } = listQuery(query)
   return asked
 }
 
 /** Search and choices; `change(query)` is called with members that are another now. */
 export class CaseFilters {
-  constructor(run, change, source) {
+  constructor(run, change, source, repeat = null) {
     Object.assign(this, { run, change, source })
     this.exports = element('span', { class: 'exports muted' })
     this.search = element('input', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false', oninput: () => this.typed(), 'aria-keyshortcuts': '/', title: 'Words; /a pattern/ is a regular expression; - before either leaves out what has it' })
@@ -46,10 +49,12 @@ export class CaseFilters {
     }
     this.count = element('span', { class: 'count figures', role: 'status' })
     this.view = button('Matrix', () => change({ view: this.isMatrix ? '' : 'matrix' }), { 'aria-pressed': 'false' })
-    this.clear = button('Clear', () => change(Object.fromEntries(LIST_QUERY.filter((name) => name !== 'view').map((name) => [name, '']))), { class: 'quiet' })
+    this.clear = button('Clear', () => change(Object.fromEntries(LIST_QUERY.filter((name) => !SHOWING.includes(name)).map((name) => [name, '']))), { class: 'quiet' })
+    this.columns = new ColumnChooser(run, change, source)
     const { grader, state, tag, model, category, sort } = this.choices
-    this.node = element('div', { class: 'filters', role: 'search', 'aria-label': 'Cases' }, field('Search', this.search, { class: 'field search' }),
-      [grader, state].map((one) => one.node), field('Score from', this.bounds.min), field('to', this.bounds.max), [tag, model, category, sort].map((one) => one?.node), element('div', { class: 'filter-end' }, this.clear, this.view, this.exports, this.count))
+    this.node = element('div', { class: 'filters', role: 'search', 'aria-label': 'Cases' },
+      element('div', { class: 'filter-head' }, element('h2', { id: 'cases-title' }, 'Cases'), element('div', { class: 'filter-end' }, this.count, this.clear, this.columns.node, this.view, repeat && button('Repeat…', repeat, { class: 'quiet', title: 'Call the judge again for the cases of this list, after a look at the price' }), this.exports)),
+      field('Search', this.search, { class: 'field search' }), [grader, state].map((one) => one.node), field('Score from', this.bounds.min), field('to', this.bounds.max), [tag, model, category, sort].map((one) => one?.node), this.columns.chips)
   }
 
   typed() {
@@ -62,16 +67,36 @@ export class CaseFilters {
     this.isMatrix = query.view === 'matrix'
     this.view.setAttribute('aria-pressed', this.isMatrix)
     if (document.activeElement !== this.search) this.search.value = query.q ?? ''
+    this.columns.show(query)
+    this.showOrders(query)
     for (const [name, one] of Object.entries(this.bounds)) one.value = query[name] ?? ''
     for (const [name, one] of Object.entries(this.choices)) {
       if (!one) continue
       one.control.value = name === 'sort' ? [query.sort, query.order === 'desc' ? 'desc' : ''].filter(Boolean).join(' ') : query[name] ?? ''
     }
     if (this.source?.abilities.server && !this.run.under_way) {
-      const link = (format, text) => element('a', { href: this.source.download(this.run.id, format, { ...serverQuery(query), sort: '', order: '' }), download: `${this.run.id}.${format}` }, text)
+      const link = (format, text) => element('a', { href: this.source.download(this.run.id, format, { ...serverQuery(query), columns: '', sort: '', order: '' }), download: `${this.run.id}.${format}` }, text)
       refill(this.exports, 'Export: ', link('csv', 'CSV'), ' ', link('jsonl', 'JSON Lines'))
     }
-    this.clear.disabled = !Object.keys(serverQuery(query)).length
+    this.clear.disabled = !Object.keys(serverQuery(query)).some((name) => !SHOWING.includes(name))
+  }
+
+  /** Columns that are shown are orders too. */
+  showOrders(query) {
+    const { control } = this.choices.sort
+    const own = SORTS.map(([value]) => value.split(' ')[0])
+    const columns = [...new Set([...columnsOf(query), query.sort].filter((name) => name && !own.includes(name)))]
+    const options = columns.flatMap((name) => [[name, `${columnTitle(name)} ↑`], [`${name} desc`, `${columnTitle(name)} ↓`]])
+    while (control.options.length > SORTS.length) control.options[SORTS.length].remove()
+    for (const [value, text] of options) {
+      const option = element('option', null, text)
+      option.value = value
+      control.append(option)
+    }
+  }
+
+  end() {
+    this.columns.end()
   }
 
   focus() {

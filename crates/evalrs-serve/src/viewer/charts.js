@@ -5,8 +5,8 @@ import { svg } from './dom.js'
 
 /** How often which scores were given: ten steps, and exactly 1.0. */
 export function histogram(counts, name) {
-  const width = 176
-  const height = 34
+  const width = 132
+  const height = 20
   const most = Math.max(1, ...counts)
   const step = width / counts.length
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -3,15 +3,22 @@
 import { agreementTable, declaredTable, facts, metricsTable, movedSince, partTables, promptList, runLinks } from './run_parts.js'
 import { announce, notify } from './notices.js'
 import { calibrationLinks, peopleOfRun } from './people_figures.js'
-import { button, element, foreign, longText, refill } from './dom.js'
-import { CaseFilters, listQuery } from './case_filters.js'
+import { button, element, folded, foreign, longText, refill } from './dom.js'
+import { CaseFilters, listQuery, serverQuery } from './case_filters.js'
+import { CaseGroups } from './case_groups.js'
 import { CaseList } from './case_list.js'
+import { CaseScatter } from './case_scatter.js'
 import { counted } from './text.js'
 import { follow } from './live.js'
 import { runBadge } from './states.js'
 import { Matrix } from './matrix.js'
 import { reference } from './address.js'
 import { remarks } from './runs_list.js'
+import { repeatList } from './repeats.js'
+import { sampleIds } from './rubric_tries.js'
+
+/** From this width in pixels on, figures and cases stand beside each other. */
+const WIDE = 1440
 
 /** What decides which filters and columns there are. */
 function shapeOf({ graders, models, tags, trials }) {
@@ -31,16 +38,23 @@ class RunPage {
     Object.assign(this, { source, run, go, title: `${run.suite} · ${run.id}` })
     this.trail = source.abilities.server ? [['Runs', []], [run.suite, ['suites', run.suite]], [run.id]] : [[run.suite], [run.id]]
     const change = (part) => this.changed(part)
-    this.makeFilters = () => new CaseFilters(this.run, change, source)
+    this.makeFilters = () => new CaseFilters(this.run, change, source, source.abilities.start && source.takesLabels(run.suite) && run.graders.some((one) => one.prompt) && (() => this.repeat()))
     this.filters = this.makeFilters()
     this.list = new CaseList(source, run, change, (pages) => this.told(pages))
     this.matrix = new Matrix(source, run, change, (pages) => this.told(pages))
     this.progress = element('div', { class: 'live', hidden: !run.under_way })
     this.summary = element('div', { class: 'summary' })
-    this.folds = element('div', { class: 'folds' })
+    this.figures = element('div', { class: 'beside' })
+    this.folds = element('div', { class: 'more-folds' })
     this.cases = element('div', { class: 'case-area' })
-    this.node = [this.progress, this.summary, this.folds, element('section', { class: 'case-section', 'aria-labelledby': 'cases-title' },
-      element('h2', { id: 'cases-title' }, 'Cases'), this.filters.node, this.cases)]
+    this.groups = new CaseGroups(run, change, source)
+    this.scatter = new CaseScatter(run, change, source)
+    this.section = element('section', { class: 'case-section', 'aria-labelledby': 'cases-title' }, this.filters.node, this.cases)
+    this.columns = element('div', { class: 'run-columns' }, element('div', { class: 'run-figures' }, this.figures, element('div', { class: 'folds' }, this.groups.node, this.scatter.node, this.folds)), this.section)
+    this.node = [this.progress, this.summary, this.columns]
+    // The heads of the list stay below the filters, in however many lines these stand.
+    this.sized = new ResizeObserver(([{ target }]) => this.section.style.setProperty('--filters', `${target.offsetHeight}px`))
+    this.sized.observe(this.filters.node)
     const { view } = this.list
     this.keys = { j: () => this.rows?.move(1), k: () => this.rows?.move(-1), Enter: () => this.rows?.currentLink()?.click(), '/': () => this.filters.focus(),
       Escape: () => source.abilities.server && go(reference([])) }
@@ -57,13 +71,22 @@ class RunPage {
     const agreement = agreementTable(run.agreement)
     const people = peopleOfRun(run)
     refill(this.summary,
-      element('h1', null, foreign(run.suite), ' ', runBadge(run), remarks(run)),
-      run.gate?.rule && element('p', { class: 'muted' }, 'Gate: ', foreign(run.gate.rule)),
-      movedSince(run.moved), facts(run), runLinks(run, this.source, () => this.showSummary()),
-      run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
-      element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run), declaredTable(run)),
-        (agreement || people.length > 0) && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement, people, calibrationLinks(run, this.source))))
-    if (!this.folds.firstChild || !run.under_way) refill(this.folds, partTables(run), promptList(run, longText, this.source.takesLabels(run.suite)))
+      element('h1', null, foreign(run.suite), ' ', runBadge(run), remarks(run), run.gate?.rule && element('span', { class: 'gate-rule muted' }, 'Gate: ', foreign(run.gate.rule))),
+      facts(run), element('div', { class: 'run-line' }, movedSince(run.moved), runLinks(run, this.source, () => this.showSummary())),
+      run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))))
+    const declared = declaredTable(run)
+    this.declared = declared && folded('Declared metrics', () => declared, { open: this.declared?.open ?? innerWidth >= WIDE })
+    refill(this.figures, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run)),
+      (agreement || people.length > 0) && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement, people, calibrationLinks(run, this.source)), this.declared)
+    if (!this.folds.firstChild || !run.under_way) refill(this.folds, !this.source.knowsTags(run) && partTables(run), promptList(run, longText, this.source.takesLabels(run.suite)))
+  }
+
+  /** Calls the judge again for the cases of the list, after the price was shown. */
+  async repeat() {
+    const { grader } = this.query
+    const graders = grader ? [grader] : this.run.graders.filter((one) => one.prompt).map((one) => one.name)
+    const samples = await sampleIds(this.source, this.run, serverQuery(this.query), Infinity)
+    repeatList(this.source, this.go, { run: this.run, graders, samples })
   }
 
   /** Another query for the same run: the address follows, and the rows. */
@@ -76,7 +99,10 @@ class RunPage {
     const before = this.query
     this.query = listQuery(query)
     this.filters.show(this.query)
+    this.groups.show(this.query)
+    this.scatter.show(this.query)
     const isMatrix = this.query.view === 'matrix'
+    this.columns.classList.toggle('stacked', isMatrix)
     if (before && this.cases.isConnected) this.toFirstRow()
     refill(this.cases, isMatrix ? this.matrix.node : this.list.view.node)
     if (isMatrix) await this.matrix.show(this.query)
@@ -160,6 +186,10 @@ class RunPage {
       this.run = await this.source.run(before.id, { fresh: true })
       this.list.run = this.run
       this.matrix.run = this.run
+      this.groups.run = this.run
+      this.scatter.run = this.run
+      this.groups.fetch()
+      this.scatter.fetch()
       if (shapeOf(before) !== shapeOf(this.run)) this.reshape()
       if (!this.run.under_way || !this.summary.contains(document.activeElement)) this.showSummary()
       this.progress.hidden = !this.run.under_way
@@ -172,10 +202,13 @@ class RunPage {
   /** Of a run that has just begun graders and models are not known yet: filters and columns follow. */
   reshape() {
     const { filters } = this
+    filters.end()
     this.filters = this.makeFilters()
     this.filters.show(this.query)
     const hadFocus = filters.node.contains(document.activeElement)
     filters.node.replaceWith(this.filters.node)
+    this.sized.disconnect()
+    this.sized.observe(this.filters.node)
     if (hadFocus) this.filters.focus()
     this.list.arrange()
     this.told(this.list.pages)
@@ -184,6 +217,8 @@ class RunPage {
 
   end() {
     this.stopFollowing?.()
+    this.sized.disconnect()
+    this.filters.end()
     this.matrix.end()
     this.list.end()
   }

@@ -42,7 +42,7 @@ function section(id, title, ...children) {
 
 /** The graders in one line, each rubric with a link to its editor. */
 function graderLine(suite, list) {
-  return element('p', { class: 'grader-line' }, counted(list.length, 'grader'), ': ', list.map((one, at) => [at > 0 && ', ',
+  return element('p', { class: 'suite-graders' }, counted(list.length, 'grader'), ': ', list.map((one, at) => [at > 0 && ', ',
     element('span', { class: 'one-grader' }, one.kind === 'rubric' ? element('a', { href: rubricReference(suite, one.name) }, foreign(one.name, { class: 'foreign grader-name' })) : foreign(one.name, { class: 'foreign grader-name' }), element('span', { class: 'muted' }, ` ${one.kind}`, one.label && [', shown as ', foreign(one.label)]))]))
 }
 

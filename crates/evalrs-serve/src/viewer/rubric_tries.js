@@ -31,7 +31,8 @@ export async function caseSets(source, run, grader, query) {
 /** All cases of a suite, as it is now. */
 export const ALL_CASES = { name: 'all', text: 'all cases', ids: async () => [] }
 
-async function sampleIds(source, run, query, most) {
+/** The samples of the first rows of a list. */
+export async function sampleIds(source, run, query, most) {
   const ids = new Set()
   for (let skip = 0; skip < most;) {
     const { samples } = await source.samples(run.id, { ...query, skip, limit: Math.min(LIST_PAGE, most - skip) })

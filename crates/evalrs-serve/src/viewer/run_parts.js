@@ -42,15 +42,20 @@ export function facts(run) {
 export function metricsTable(run) {
   const all = Object.entries(run.metrics)
   const hasLeftOut = all.some(([, metric]) => metric.not_applicable > 0)
+  // What is the same everywhere is said once.
+  const isUniform = all.every(([, metric]) => metric.n === all[0][1].n && !metric.errors)
+  const counts = (metric) => (isUniform ? [] : [figures(counted(metric.n)), errorCount(metric.errors)])
   const rows = all.map(([name, metric]) => {
     const grader = run.graders.find((one) => one.name === name)
-    const counts = run.histograms?.[name]
-    return [[foreign(metric.label ?? name, { class: 'foreign grader-name', title: name }), grader && element('span', { class: 'muted small' }, ' ', describe(grader))],
-      within(decimal(metric.mean), bounds95(metric.interval), metric.stderr), within(percent(metric.pass_rate), bounds95(metric.pass_rate_interval, hundredths)), figures(counted(metric.n)),
-      errorCount(metric.errors), ...hasLeftOut ? [figures(counted(metric.not_applicable ?? 0))] : [],
-      counts?.some((count) => count > 0) ? histogram(counts, name) : element('span', { class: 'histogram-space' })]
+    const spread = run.histograms?.[name]
+    const told = grader ? describe(grader) : []
+    return [element('div', { class: 'grader-line cut' }, foreign(metric.label ?? name, { class: 'foreign grader-name', title: name }), told.length > 0 && element('span', { class: 'muted small' }, ' ', told)),
+      within(decimal(metric.mean), bounds95(metric.interval), metric.stderr), within(percent(metric.pass_rate), bounds95(metric.pass_rate_interval, hundredths), null, 'of-share'), ...counts(metric),
+      ...hasLeftOut ? [figures(counted(metric.not_applicable ?? 0))] : [],
+      spread?.some((count) => count > 0) ? histogram(spread, name) : element('span', { class: 'histogram-space' })]
   })
-  return table('Metrics', ['Grader', '#Mean [95 %]', '#Passes [95 %]', '#Grades', '#Errors', ...hasLeftOut ? ['#n/a'] : [], 'Scores from 0 to 1'], rows, { class: 'wide metrics' })
+  return [table('Metrics', ['Grader', '#Mean [95 %]', '#Passes [95 %]', ...isUniform ? [] : ['#Grades', '#Errors'], ...hasLeftOut ? ['#n/a'] : [], 'Scores 0 to 1'], rows, { class: 'wide metrics' }),
+    isUniform && all.length > 0 && element('p', { class: 'muted small' }, `${counted(all[0][1].n, 'grade')}${all.length > 1 ? ' each' : ''}, no errors.`)]
 }
 
 /** Metrics that the suite declares, each followed by its groups; nothing where there are none. */
@@ -74,9 +79,9 @@ function hundredths(share) {
 }
 
 /** A number and, less loud, its interval; the standard error where somebody points. */
-function within(value, interval, stderr) {
-  const title = typeof stderr === 'number' ? `standard error ${decimal(stderr)}` : null
-  return element('span', { class: 'figures', title }, value, element('span', { class: 'muted small' }, interval))
+function within(value, interval, stderr, kind = '') {
+  const title = typeof stderr === 'number' ? `standard error ${decimal(stderr)}` : kind ? `95 %:${interval}` : null
+  return element('span', { class: `figures ${kind}`, title }, value, element('span', { class: 'muted small' }, interval))
 }
 
 function figures(text) {
@@ -84,18 +89,18 @@ function figures(text) {
 }
 
 function describe(grader) {
-  const threshold = typeof grader.pass_threshold === 'number' ? `passes from ${grader.pass_threshold}` : null
+  const threshold = typeof grader.pass_threshold === 'number' && grader.pass_threshold !== 1 ? `passes from ${grader.pass_threshold}` : null
   return [grader.kind, grader.model, threshold].filter(Boolean).map((part, at) => [at > 0 && ' · ', foreign(part)])
 }
 
 /** How far each grader agrees with people; nothing where there are no labels. */
 export function agreementTable(agreement) {
-  const hasDistance = Object.values(agreement ?? {}).some((one) => typeof one?.mean_distance === 'number')
-  const rows = Object.entries(agreement ?? {}).filter(([, one]) => one?.n > 0 || one?.without_verdict > 0).map(([name, one]) => [
-    foreign(name), figures(counted(one.n)), figures(percent(one.accuracy)),
-    figures(`${decimal(one.kappa, 2)}${one.kappa_interval ? ` (${one.kappa_interval.map((value) => decimal(value, 2)).join(' to ')})` : ''}`),
+  const known = Object.entries(agreement ?? {}).filter(([, one]) => one?.n > 0 || one?.without_verdict > 0)
+  if (!known.length) return null
+  const hasDistance = known.some(([, one]) => typeof one.mean_distance === 'number')
+  const rows = known.map(([name, one]) => [foreign(name), figures(counted(one.n)), figures(percent(one.accuracy)),
+    within(decimal(one.kappa, 2), one.kappa_interval ? ` (${one.kappa_interval.map((value) => decimal(value, 2)).join(' to ')})` : ''),
     figures(counted(one.false_pass)), figures(counted(one.false_fail)), ...hasDistance ? [figures(decimal(one.mean_distance, 2))] : []])
-  if (!rows.length) return null
   return [table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', ...hasDistance ? ['#Mean distance'] : []], rows),
     hasDistance && element('p', { class: 'muted small' }, 'Mean distance: how far scores lie from labels that are scores, of 1 at most.')]
 }

@@ -34,6 +34,8 @@ export class ApiSource {
 
   /** Whether cases of a suite can be labelled: its labels file is known only where the suite is served. */
   takesLabels = (suite) => this.abilities.labels && this.suitesServed.includes(suite)
+  /** Whether tags of a suite's cases are known. */
+  knowsTags = (run) => this.suitesServed?.includes(run.suite) ?? false
   suites = () => this.get(['suites'], { limit: 500 })
   suite = (name) => this.get(['suites', name])
   calibration = (suite) => this.get(['suites', suite, 'calibration'])
@@ -42,6 +44,9 @@ export class ApiSource {
   history = (suite) => this.get(['history'], { suite })
   diff = (old, young) => this.get(['diff'], { old, new: young })
   samples = (run, query) => this.get(['runs', run, 'samples'], query)
+  columns = (run) => this.get(['runs', run, 'columns'])
+  groups = (run, by) => this.get(['runs', run, 'groups'], { by })
+  scatter = (run, x, y, query) => this.get(['runs', run, 'scatter'], { ...query, x, y })
   sample = (run, sample, query) => this.get(['runs', run, 'samples', sample], query)
   results = (run, sample) => this.get(['runs', run, 'samples', sample, 'results'])
   start = (body) => this.ask(['runs'], {}, { method: 'POST', body })

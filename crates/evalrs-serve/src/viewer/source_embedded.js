@@ -1,5 +1,6 @@
 // The data of a report that is a file: one run, its rows, and its cases, compressed in packs that are opened on demand.
 
+import { groupRows, scatterRows } from './embedded_groups.js'
 import { Failure } from './source_api.js'
 
 /** How many cases a pack holds. */
@@ -15,6 +16,7 @@ export class EmbeddedSource {
   }
 
   takesLabels = () => false
+  knowsTags = (run) => !run.summary?.by_tag || this.rows.some((row) => row.tags?.length)
 
   async open() {
     const rows = typeof this.data.rows === 'string' ? await unpacked(this.data.rows) : this.data.rows
@@ -33,6 +35,21 @@ export class EmbeddedSource {
     const samples = found.slice(skip, skip + Number(query.limit ?? 50))
     return { samples, count: samples.length, total: found.length }
   }
+
+  /** The columns of which some row has something, in the order of the first row that has them. */
+  async columns() {
+    const found = new Map()
+    for (const row of this.rows) {
+      for (const [name, value] of Object.entries(row.columns ?? {})) {
+        const { rows, is_number } = found.get(name) ?? { rows: 0, is_number: true }
+        found.set(name, { name, rows: rows + 1, is_number: is_number && typeof value === 'number' })
+      }
+    }
+    return { columns: [...found.values()], note: null }
+  }
+
+  groups = async (run, by) => groupRows(this.rows, by, this.data.run.graders.map((one) => one.name))
+  scatter = async (run, x, y, query) => scatterRows(selectRows(this.rows, query), x, y)
 
   async sample(run, sample, query) {
     const isMeant = (one) => one.sample_id === sample && (one.model ?? undefined) === (query.model ?? one.model ?? undefined)
@@ -96,15 +113,37 @@ export function withRepeats(packed) {
 /** The rows that a query of a list asks for, in its order: as the server does it. */
 export function selectRows(rows, query) {
   const wants = textSearch(query.q ?? '')
-  const found = rows.filter((row) => hasState(row, query) && hasScore(row, query)
+  const found = rows.filter((row) => hasState(row, query) && hasScore(row, query) && hasColumns(row, query)
     && (!query.model || row.model === query.model)
     && (!query.tag || (row.tags ?? []).includes(query.tag))
     && wants([row.sample_id, row.submission]))
   const factor = query.order === 'desc' ? -1 : 1
   if (query.sort === 'id') found.sort((one, other) => factor * (compared(one.sample_id, other.sample_id) || one.at - other.at))
   else if (query.sort === 'score') found.sort((one, other) => factor * (lowest(one, query) - lowest(other, query)) || one.at - other.at)
+  else if (query.sort && query.sort !== 'line') found.sort((one, other) => byColumn(one.columns?.[query.sort], other.columns?.[query.sort], factor) || one.at - other.at)
   else if (factor < 0) found.reverse()
   return found
+}
+
+/** The order of two values of a column: what has none is last, numbers come before texts. */
+function byColumn(one, other, factor) {
+  if (one === undefined || other === undefined) return (one === undefined) - (other === undefined)
+  const isNumber = typeof one === 'number'
+  if (isNumber !== (typeof other === 'number')) return factor * (isNumber ? -1 : 1)
+  return factor * (isNumber ? one - other : compared(String(one), String(other)))
+}
+
+/** Whether a row lies in the ranges of columns that a query has, and has the value that it wants. */
+function hasColumns({ columns = {} }, query) {
+  const isIn = ([name, bound]) => {
+    const [, column, end] = /^(tokens|cost|latency|tool_calls)_(min|max)$/.exec(name) ?? []
+    if (!column || !bound) return true
+    const value = columns[column]
+    return typeof value === 'number' && (end === 'min' ? value >= Number(bound) : value <= Number(bound))
+  }
+  const has = (name, value) => String(columns[name] ?? '') === value && columns[name] !== undefined
+  const { where = '' } = query
+  return Object.entries(query).every(isIn) && (!where || has(where.slice(0, where.indexOf(':')), where.slice(where.indexOf(':') + 1)))
 }
 
 /** What a search wants: words, or between slashes a regular expression; with `-` before it, what does not have it. */
