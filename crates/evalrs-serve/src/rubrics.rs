@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::answer::{AddressNames, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::locks::locked;
 use super::served::{ServedSuite, ServedWorkspace, beside};
-use evalrs_suite::{Files, RubricProblem, WrittenRubric, with_rubrics, written_rubric};
+use evalrs_suite::{Files, RubricInFile, RubricProblem, with_rubrics, written_rubric};
 use evalrs_system::os::OsSystem;
 use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::suite_parts::SuiteFiles;
@@ -163,7 +163,7 @@ fn view(
     let surroundings = served.context(&suite.path)?;
     let files = SuiteFiles { surroundings: &surroundings, system: &OsSystem };
     let written = written_rubric(&suite.path, grader, &files as &dyn Files)?;
-    let WrittenRubric { path, text, is_inline, is_criterion, .. } = written;
+    let RubricInFile { path, text, is_inline, is_criterion, .. } = written;
     let FileBytes::Bytes(bytes) = OsSystem.read(&path) else {
         return Err(ApiError::conflict(format!("`{path}` cannot be read")));
     };

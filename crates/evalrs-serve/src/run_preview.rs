@@ -9,6 +9,8 @@ use utoipa::ToSchema;
 
 use super::answer::ApiError;
 use super::served::{ServedSuite, ServedWorkspace};
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_base::price::Cost;
 use evalrs_engine::inspect::forecast::{Bill, forecast};
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::resolve::settings::Settings;
@@ -53,7 +55,7 @@ pub(super) fn preview_run(
     let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let mut session = new_session(&suite.path, &surroundings, over);
     let problems = session.load(&system);
-    if let Some(error) = problems.iter().find(|problem| problem.is_error()) {
+    if let Some(error) = problems.iter().find(|problem| Diagnostic::is_error(problem)) {
         return Err(ApiError::unprocessable(error.message.clone()));
     }
     let mut nowhere = [sink(), sink()];
@@ -71,7 +73,7 @@ pub(super) fn preview_run(
         to_ask,
         input_tokens: bill.input,
         output_tokens: bill.output,
-        cost: bill.cost.map(|cost| cost.dollars()),
+        cost: bill.cost.map(Cost::dollars),
         unpriced: expected.unpriced,
         problems: json!(problems),
     })

@@ -43,7 +43,7 @@ pub use files::Files;
 pub use program_places::ProgramPlaces;
 pub use reader::Registry;
 pub use rollup::{RollableSuite, RollupReading, is_rollup, read_rollup};
-pub use rubric_edit::{RubricProblem, WrittenRubric, with_rubrics, written_rubric};
+pub use rubric_edit::{RubricInFile, RubricProblem, with_rubrics, written_rubric};
 pub use sections::dataset::is_archive;
 pub use sections::metric_kinds::{definition, metrics as written_metrics};
 pub use sections::rubric_file::{RowRubric, row_rubric};

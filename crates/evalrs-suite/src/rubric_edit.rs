@@ -25,7 +25,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A rubric as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenRubric {
+pub struct RubricInFile {
     /// The file.
     pub path: String,
     /// Its text, without front matter and without what it includes.
@@ -63,18 +63,18 @@ pub fn written_rubric(
     suite: &str,
     grader: &str,
     files: &dyn Files,
-) -> Result<WrittenRubric, RubricProblem> {
+) -> Result<RubricInFile, RubricProblem> {
     let findings = Findings::default();
     let root = load(suite, files, &mut FileLookups::default(), &findings);
     let root = root.ok_or_else(|| fixed("the suite cannot be read"))?;
     let reading = RubricReading { files, findings: &findings };
-    let written = reading.graders(&root).find(|(name, _)| *name == grader);
+    let written = graders(&root).find(|(name, _)| *name == grader);
     if let Some((_, node)) = written {
         return reading.of_grader(grader, node);
     }
     let unknown = || RubricProblem::Unknown(format!("the suite has no grader `{grader}`"));
     let (rubric, criterion) = rubric_of(grader).ok_or_else(unknown)?;
-    let (_, node) = reading.graders(&root).find(|(name, _)| *name == rubric).ok_or_else(unknown)?;
+    let (_, node) = graders(&root).find(|(name, _)| *name == rubric).ok_or_else(unknown)?;
     reading.of_criterion(node, criterion)
 }
 
@@ -128,20 +128,20 @@ impl Files for EditedFiles<'_> {
     }
 }
 
+/// The graders of a suite as they are written.
+fn graders(root: &YamlNode) -> impl Iterator<Item = (&str, &YamlNode)> {
+    let named = root.get("graders").into_iter().flat_map(YamlNode::entries);
+    let named = named.map(|entry| (entry.key.as_str(), &entry.value));
+    named.chain(root.get("grader").map(|node| (DEFAULT, node)))
+}
+
 struct RubricReading<'a> {
     files: &'a dyn Files,
     findings: &'a Findings,
 }
 
 impl RubricReading<'_> {
-    /// The graders of a suite as they are written.
-    fn graders<'t>(&self, root: &'t YamlNode) -> impl Iterator<Item = (&'t str, &'t YamlNode)> {
-        let named = root.get("graders").into_iter().flat_map(YamlNode::entries);
-        let named = named.map(|entry| (entry.key.as_str(), &entry.value));
-        named.chain(root.get("grader").map(|node| (DEFAULT, node)))
-    }
-
-    fn of_grader(&self, name: &str, node: &YamlNode) -> Result<WrittenRubric, RubricProblem> {
+    fn of_grader(&self, name: &str, node: &YamlNode) -> Result<RubricInFile, RubricProblem> {
         if let Some(path) = node.get("prompt_path") {
             return self.of_file(path);
         }
@@ -156,7 +156,7 @@ impl RubricReading<'_> {
         self.value(value, RubricSite::SuiteValue(value.span))
     }
 
-    fn of_file(&self, named: &YamlNode) -> Result<WrittenRubric, RubricProblem> {
+    fn of_file(&self, named: &YamlNode) -> Result<RubricInFile, RubricProblem> {
         let path = self.path(named)?;
         let FileText::Text(file) = self.files.text(&path) else {
             return Err(fixed(&format!("`{path}` cannot be read")));
@@ -165,10 +165,10 @@ impl RubricReading<'_> {
         let (_, text) = cut(&file).ok_or_else(|| fixed("its front matter is never closed"))?;
         let text = text.to_owned();
         let site = RubricSite::File;
-        Ok(WrittenRubric { path, text, is_inline: false, is_criterion: false, site })
+        Ok(RubricInFile { path, text, is_inline: false, is_criterion: false, site })
     }
 
-    fn of_criterion(&self, node: &YamlNode, name: &str) -> Result<WrittenRubric, RubricProblem> {
+    fn of_criterion(&self, node: &YamlNode, name: &str) -> Result<RubricInFile, RubricProblem> {
         let Some(criteria) = node.get("criteria") else {
             return Err(fixed("the criteria are built-in: copy them into the suite to edit them"));
         };
@@ -192,16 +192,16 @@ impl RubricReading<'_> {
         } else {
             RubricSite::Value(value.span)
         };
-        Ok(WrittenRubric { is_criterion: true, ..self.value(value, site)? })
+        Ok(RubricInFile { is_criterion: true, ..self.value(value, site)? })
     }
 
-    fn value(&self, node: &YamlNode, site: RubricSite) -> Result<WrittenRubric, RubricProblem> {
+    fn value(&self, node: &YamlNode, site: RubricSite) -> Result<RubricInFile, RubricProblem> {
         let path = self.findings.sources().path(node.span.file).to_owned();
         if node.style == Style::Interpolated {
             return Err(fixed(&format!("it has a variable in it: edit `{path}`")));
         }
         let text = node.text().ok_or_else(|| fixed("it is not a text"))?.to_owned();
-        Ok(WrittenRubric { path, text, is_inline: true, is_criterion: false, site })
+        Ok(RubricInFile { path, text, is_inline: true, is_criterion: false, site })
     }
 
     /// The path that a value names, from the folder of its file.
@@ -211,7 +211,7 @@ impl RubricReading<'_> {
     }
 }
 
-impl WrittenRubric {
+impl RubricInFile {
     /// What its file says with `text` in its place; `file` is what it says now.
     fn file_with(&self, file: &str, text: &str) -> Result<String, RubricProblem> {
         let unmarked = file.strip_prefix(BYTE_ORDER_MARK);

@@ -24,8 +24,8 @@ use super::rollup::{RollupFile, samples_of};
 use super::run_end::{
     facts_of, only_targets, say_left_out, status_of, status_of_part, sum_up, warn,
 };
-use super::run_history::{HistoryEntry, Questions, remember};
-use super::run_record::{KeptRun, RunBefore, begin_record, remove_old_records, write_record};
+use super::run_history::{HistoryEntry, Questions};
+use super::run_record::{KeptRun, RunBefore, begin_record, update_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::shared_pull::{CacheNeed, pull_missing};
 use super::suites::suite_files;
@@ -48,7 +48,6 @@ use evalrs_graph::inputs::Overrides;
 use evalrs_metrics::results::report::{BriefResults, Report};
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::{Audience, ProcessFacts, ReportedRun};
-use evalrs_store::record::keep::is_trial;
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::{self, RunFacts};
 use evalrs_system::System;
@@ -240,6 +239,12 @@ impl<'a> SuiteRun<'a> {
         self.notes.into_iter().for_each(|notes| notes.is_progress.set(is_progress));
     }
 
+    /// What of `run.json` its settlement decides, and who follows it.
+    fn facts_of(&self, settled: &Settlement) -> RunFacts {
+        let tried = self.watched.map(|watched| watched.tried.clone()).unwrap_or_default();
+        RunFacts { tried, ..facts_of(settled) }
+    }
+
     /// What earlier runs found of its dataset, if it is not displayed.
     fn known(&self, system: &'a dyn System) -> Option<KnownDataset<'a>> {
         let known = KnownDataset::of(self.args, self.suite, self.surroundings, system);
@@ -295,8 +300,7 @@ fn run_one(
         uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
         usage: summary.all_usage,
-        tried: watched.map(|watched| watched.tried.clone()).unwrap_or_default(),
-        ..RunFacts { writers, ..facts_of(&settled) }
+        ..RunFacts { writers, ..one.facts_of(&settled) }
     };
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
@@ -412,23 +416,6 @@ fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String
         return watched.id.clone();
     }
     record::run_id(system, &one.surroundings.records(), started)
-}
-
-/// Adds the run to the history of its suite, and removes the records beyond those that are kept. It is none the worse for a
-/// history that cannot be written.
-fn update_records(
-    args: &EvaluateArgs,
-    ended: &HistoryEntry<'_, '_>,
-    questions: &Questions,
-    console: &mut Console<'_>,
-) -> std::io::Result<()> {
-    if !args.frozen && !args.no_record && !is_trial(&ended.facts.id) {
-        remember(ended, questions, console.system).or_else(|error| {
-            writeln!(console.err, "warning: cannot add the run to its history: {error}")
-        })?;
-    }
-    // Before the states of files are noted: a file that two records share has another one once one of them is gone.
-    remove_old_records(ended.session, ended.surroundings, console)
 }
 
 /// The limits of a suite, within the rest of those of the command.

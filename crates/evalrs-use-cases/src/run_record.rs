@@ -6,7 +6,7 @@ use super::context::SuiteContext;
 use super::diff_labels::all_labels;
 use super::header::header;
 use super::reports::write_letta;
-use super::run_history::{HistoryEntry, Questions};
+use super::run_history::{HistoryEntry, Questions, remember};
 use super::run_moves::{LaterRun, moves_since};
 use super::spliced_results::{EarlierResults, ResultsSplice};
 use crate::console::Console;
@@ -160,6 +160,23 @@ impl ResultsToWrite<'_, '_> {
         let origin = origin.map(|(made_of, file)| ResultsOrigin { made_of, file, questions });
         Ok(KeptResults { origin, digest, parts })
     }
+}
+
+/// Adds the run to the history of its suite, and removes the records beyond those that are kept. It is none the worse for a
+/// history that cannot be written.
+pub(super) fn update_records(
+    args: &EvaluateArgs,
+    ended: &HistoryEntry<'_, '_>,
+    questions: &Questions,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    if !args.frozen && !args.no_record && !is_trial(&ended.facts.id) {
+        remember(ended, questions, console.system).or_else(|error| {
+            writeln!(console.err, "warning: cannot add the run to its history: {error}")
+        })?;
+    }
+    // Before the states of files are noted: a file that two records share has another one once one of them is gone.
+    remove_old_records(ended.session, ended.surroundings, console)
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn metadata_without_usage_or_in_another_form_says_nothing() {
-        for metadata in [r#"{}"#, r#"{"cost": 1}"#, r#"{"usage": "much"}"#, r#"[1]"#] {
+        for metadata in ["{}", r#"{"cost": 1}"#, r#"{"usage": "much"}"#, "[1]"] {
             assert_eq!(JudgeSpend::read(metadata), None, "{metadata}");
         }
         let read =

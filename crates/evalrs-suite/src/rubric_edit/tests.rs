@@ -1,3 +1,5 @@
+//! Rubrics of suites in memory: read, edited, and what cannot be.
+
 use super::{RubricProblem, with_rubrics, written_rubric};
 use crate::files::Files;
 use crate::tests::Memory;
