@@ -25,7 +25,7 @@ use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_graph::results::unknown_samples;
 use evalrs_store::record;
-use evalrs_store::record::keep::trial_id;
+use evalrs_store::record::run_names::trial_id;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 use evalrs_system::overlay::OverlaySystem;

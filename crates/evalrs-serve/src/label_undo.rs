@@ -1,6 +1,6 @@
 //! Takes back the last label that a person gave on a page, as long as its line is still there.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -12,56 +12,8 @@ use super::locks::locked;
 use super::served::{ServedWorkspace, beside};
 use crate::view::case::CasePlaceView;
 use crate::view::labels::LabelFile;
-use evalrs_eval::dataset::label_edit::{LabelChange, NewLabel};
 use evalrs_store::record::label_writer::{check_writable, undo_label};
 use evalrs_system::os::OsSystem;
-
-/// The most labels that can be taken back.
-const MOST: usize = 1000;
-
-/// The labels that pages gave since the server began, the newest last.
-#[derive(Default)]
-pub(super) struct LabelUndo {
-    given: Mutex<Vec<UndoableLabel>>,
-}
-
-/// A label that can be taken back.
-struct UndoableLabel {
-    suite: String,
-    who: Option<String>,
-    grader: Option<String>,
-    place: CasePlaceView,
-    change: LabelChange,
-}
-
-impl LabelUndo {
-    /// Notes what a label changed.
-    pub(super) fn note(&self, suite: &str, label: &NewLabel, change: LabelChange) {
-        let place = CasePlaceView {
-            sample_id: label.id.clone(),
-            model: label.model.clone(),
-            trial: label.trial.unwrap_or(0),
-        };
-        let mut given = locked(&self.given);
-        if given.len() == MOST {
-            given.remove(0);
-        }
-        given.push(UndoableLabel {
-            suite: suite.to_owned(),
-            who: label.who.clone(),
-            grader: label.grader.clone(),
-            place,
-            change,
-        });
-    }
-
-    /// Takes the newest of a person out.
-    fn take(&self, suite: &str, who: Option<&str>) -> Option<UndoableLabel> {
-        let mut given = locked(&self.given);
-        let at = given.iter().rposition(|one| one.suite == suite && one.who.as_deref() == who)?;
-        Some(given.remove(at))
-    }
-}
 
 /// Whose label is taken back.
 #[derive(Clone, Debug, Deserialize, ToSchema)]

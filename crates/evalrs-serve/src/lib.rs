@@ -22,6 +22,7 @@ pub mod args;
 mod answer;
 mod case_contexts;
 mod label_file;
+mod given_labels;
 mod label_undo;
 pub mod report_page;
 pub mod view;

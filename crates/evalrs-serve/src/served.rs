@@ -7,9 +7,9 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::answer::ApiError;
+use super::given_labels::LabelUndo;
 use super::held_suites::{HeldSuites, SuiteNow};
 use super::job::Jobs;
-use super::label_undo::LabelUndo;
 use super::locks::locked;
 use crate::label_file::label_file;
 use crate::view::labels::{LabelFile, LabelledGrader, RunLabels};

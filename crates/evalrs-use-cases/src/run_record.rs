@@ -16,11 +16,12 @@ use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
 use evalrs_store::record::damage::{damage_of, passed_over};
-use evalrs_store::record::keep::{DEFAULT, RunLimit, is_trial, remove_old, remove_old_trials};
+use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old, remove_old_trials};
 use evalrs_store::record::parts::ResultsPart;
 use evalrs_store::record::read::{PastRun, open};
 use evalrs_store::record::reference::base_of;
 use evalrs_store::record::result_files::results_stamp;
+use evalrs_store::record::run_names::is_trial;
 use evalrs_store::record::{self, ResultsOrigin, ResultsSource, RunFacts, WrittenResults};
 use evalrs_system::System;
 

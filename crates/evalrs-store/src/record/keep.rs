@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::read::read_json;
+use super::run_names::{is_run_id, is_trial};
 use super::{last_named, runs_of};
 use evalrs_base::file_path::join;
 use evalrs_system::System;
@@ -13,21 +14,8 @@ use evalrs_system::System;
 /// This many records of each suite are kept where a workspace sets nothing.
 pub const DEFAULT: usize = 20;
 
-/// What the id of a trial ends with.
-const TRIAL: &str = "-try";
 /// This many trials are kept, of all suites together.
 const MOST_TRIALS: usize = 40;
-
-/// The id of a trial: a run of rubrics that no file has, or of some cases that somebody looks at again. It is never `latest` and
-/// never what a run is compared with, and newer trials take its place.
-pub fn trial_id(run: &str) -> String {
-    format!("{run}{TRIAL}")
-}
-
-/// Whether a run is a trial.
-pub fn is_trial(id: &str) -> bool {
-    id.strip_suffix(TRIAL).is_some_and(is_run_id)
-}
 
 /// Removes the oldest trials under `home` beyond those that are kept.
 pub fn remove_old_trials(system: &dyn System, home: &str) -> std::io::Result<()> {
@@ -98,22 +86,10 @@ fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
     read_json::<NamedRecord>(system, &join(folder, "header.json")).map(|header| header.suite)
 }
 
-/// Whether the name is one that [`super::run_id`] makes.
-pub(super) fn is_run_id(name: &str) -> bool {
-    const SHAPE: &[u8] = b"00000000T000000-xxxxxx";
-    name.len() == SHAPE.len()
-        && name.bytes().zip(SHAPE).all(|(byte, shape)| match shape {
-            b'0' => byte.is_ascii_digit(),
-            b'x' => byte.is_ascii_hexdigit(),
-            shape => byte == *shape,
-        })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{
-        MOST_TRIALS, RunLimit, is_run_id, is_trial, remove_old, remove_old_trials, trial_id,
-    };
+    use super::{MOST_TRIALS, RunLimit, is_run_id, is_trial, remove_old, remove_old_trials};
+    use crate::record::run_names::trial_id;
     use crate::record::{run_id, set_latest};
     use evalrs_system::System;
     use evalrs_system::memory::MemorySystem;

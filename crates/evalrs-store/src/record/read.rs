@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 pub use super::file::{RESULTS, read_json};
-use super::keep::is_trial;
 use super::lines::{MAX_RESULT, each_line};
 use super::result_files::open_results;
+use super::run_names::is_trial;
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::record_format::{FORMAT, reads_line};

@@ -1,6 +1,6 @@
 //! Records of roll-ups: a folder each beside the records of runs, `rollups/<id>/rollup.json`.
 
-use super::keep::is_run_id;
+use super::run_names::is_run_id;
 use super::{keep_out_of_version_control, new_id};
 use evalrs_base::file_path::join;
 use evalrs_metrics::rollup::RollupReport;
