@@ -154,7 +154,16 @@ pub(super) async fn put_label(
     beside(move || put(&served, &place, &given)).await
 }
 
-/// The same of a sample that is called `undo`.
+/// Sets or removes the label of a sample that is called `undo`.
+#[utoipa::path(put, path = "/api/suites/{name}/labels/undo", tag = "suites",
+    params(("name" = String, Path)), request_body = GivenLabel, responses(
+    (status = 200, body = Envelope<LabelResult>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 403, body = ErrorEnvelope),
+    (status = 404, body = ErrorEnvelope),
+    (status = 409, body = ErrorEnvelope),
+    (status = 422, body = ErrorEnvelope),
+))]
 pub(super) async fn put_label_of_undo(
     served: State<Arc<ServedWorkspace>>,
     AddressNames(name): AddressNames<String>,

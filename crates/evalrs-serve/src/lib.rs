@@ -65,7 +65,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use axum::routing::{get, put};
+use axum::routing::get;
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -261,8 +261,6 @@ fn router(served: Arc<ServedWorkspace>, who: RequestGuard) -> Router {
     router
         .route("/api/openapi.json", get(openapi))
         .route(HEALTH, get(async || "ok"))
-        // A sample may have this name, too.
-        .route("/api/suites/{name}/labels/undo", put(labels::put_label_of_undo))
         .route("/viewer.css", get(page::style))
         .route("/viewer.js", get(page::script))
         .fallback(page::page)
@@ -295,7 +293,8 @@ fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
         .routes(routes!(calibration::get_calibration))
         .routes(routes!(label_export::export_labels))
         .routes(routes!(labels::put_label))
-        .routes(routes!(label_undo::undo_last_label))
+        // A sample may have this name, too.
+        .routes(routes!(label_undo::undo_last_label, labels::put_label_of_undo))
         .routes(routes!(rubrics::get_rubric, rubrics::put_rubric))
         .routes(routes!(runs::meta))
         .routes(routes!(runs::list_runs, evaluate::begin_run))

@@ -28,7 +28,7 @@ pub(super) struct GroupList {
 #[into_params(parameter_in = Query)]
 pub(super) struct GroupQuery {
     /// `model`, `tags` or `metadata.KEY`.
-    #[param(value_type = String)]
+    #[param(value_type = String, pattern = r"^(model|tags|metadata\.[^,:]+)$")]
     by: GroupKey,
 }
 

@@ -44,7 +44,7 @@ fn read(root: RecordedNode<'_, '_>) -> ReadResult<Trajectory> {
     reader.steps(root, false)?;
     // What no answer refers to was done all the same.
     while let Some(index) = reader.unread.pop_first() {
-        reader.subagent(index)?;
+        reader.subagent(index, None)?;
     }
     let totals = TrajectoryTotals { duration_ms: None, cost_usd: cost(root.value()) };
     Ok(Trajectory { totals, ..reader.turns.into_trajectory() })
@@ -187,11 +187,11 @@ impl<'v> AtifReader<'v> {
         let count = results.value().as_array().map_or(0, Vec::len);
         for (index, result) in results.items("a list of results")?.enumerate() {
             result.object("a result (an object)")?;
-            self.references(result.get("subagent_trajectory_ref"))?;
             let named = result.get("source_call_id").to_text();
             // As many answers as calls answer them in order.
             let by_order = || calls.get(index).filter(|_| count == calls.len()).cloned().flatten();
             let call_id = named.or_else(by_order);
+            self.references(result.get("subagent_trajectory_ref"), call_id.as_deref())?;
             if let Some(id) = &call_id {
                 open.remove(id);
             }
@@ -205,7 +205,7 @@ impl<'v> AtifReader<'v> {
     }
 
     /// Reads the sub-agents that a result refers to, as far as they are in this file.
-    fn references(&mut self, references: RecordedNode<'_, 'v>) -> ReadResult {
+    fn references(&mut self, references: RecordedNode<'_, 'v>, call: Option<&str>) -> ReadResult {
         let one = std::slice::from_ref(references.value());
         let list = references.value().as_array().map_or(one, Vec::as_slice);
         for reference in list {
@@ -215,20 +215,24 @@ impl<'v> AtifReader<'v> {
                 && self.depth < MAX_DEPTH
                 && self.unread.remove(&index)
             {
-                self.subagent(index)?;
+                self.subagent(index, call)?;
             }
         }
         Ok(())
     }
 
-    fn subagent(&mut self, index: usize) -> ReadResult {
+    /// Reads what the sub-agent did that `call` started; without one it is told apart by its own id.
+    fn subagent(&mut self, index: usize, call: Option<&str>) -> ReadResult {
         let Some(Subagent { trajectory, pointer }) = self.subagents.get(index) else {
             return Ok(());
         };
         let inside = pointer.clone();
+        let own = REFERENCES.iter().find_map(|key| trajectory.get(*key)?.as_str());
+        let before = self.turns.begin_subagent(call.or(own));
         self.depth += 1;
         let read = self.steps(RecordedNode::root(trajectory), true);
         self.depth -= 1;
+        self.turns.end_subagent(before);
         read.map_err(|problem| TrajectoryProblem {
             pointer: format!("{inside}{}", problem.pointer),
             ..problem

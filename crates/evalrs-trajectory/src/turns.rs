@@ -62,6 +62,13 @@ pub(super) struct Turns {
     step: Option<Arc<StepFacts>>,
 }
 
+/// The agent whose messages are read, while those of a sub-agent come between.
+#[derive(Debug)]
+pub(super) struct AgentAtWork {
+    started_by: Option<Arc<str>>,
+    step: Option<Arc<StepFacts>>,
+}
+
 /// How far the last turn is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TurnState {
@@ -128,6 +135,21 @@ impl Turns {
     /// Says which call started the sub-agent whose messages follow.
     pub(super) fn started_by(&mut self, call: Option<&str>) {
         self.started_by = call.map(Arc::from);
+    }
+
+    /// Says that what follows is of the sub-agent that `call` started. Returns what is to be gone on with after it.
+    pub(super) fn begin_subagent(&mut self, call: Option<&str>) -> AgentAtWork {
+        let step = self.step.take();
+        AgentAtWork {
+            step,
+            started_by: std::mem::replace(&mut self.started_by, call.map(Arc::from)),
+        }
+    }
+
+    /// Goes on with the agent before.
+    pub(super) fn end_subagent(&mut self, before: AgentAtWork) {
+        self.started_by = before.started_by;
+        self.step = before.step;
     }
 
     /// Says what is recorded of the step whose messages follow.

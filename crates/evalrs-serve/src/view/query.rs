@@ -52,14 +52,20 @@ pub(crate) struct RowQuery {
     pub tool_calls_max: Option<f64>,
     /// Only rows with this value in their metadata: `metadata.KEY:VALUE`.
     #[serde(rename = "where")]
-    #[param(rename = "where", value_type = Option<String>)]
+    #[param(rename = "where", value_type = Option<String>, pattern = r"^metadata\.[^,:]+:")]
     pub condition: Option<MetadataValue>,
     /// The columns that rows have beside grades, with commas between: `tokens`, `cost`, `latency`, `tool_calls`, `tags`, `input`,
     /// `ground_truth`, `metadata.KEY`.
-    #[param(value_type = Option<String>)]
+    #[param(
+        value_type = Option<String>,
+        pattern = r"^((tokens|cost|latency|tool_calls|tags|input|ground_truth|metadata\.[^,:]+)(,(tokens|cost|latency|tool_calls|tags|input|ground_truth|metadata\.[^,:]+))*)?$"
+    )]
     pub columns: ColumnList,
     /// What rows are sorted by: `line`, `id`, `score`, `queue` (what to label next) or a column. What has no value in it comes last.
-    #[param(value_type = Option<String>)]
+    #[param(
+        value_type = Option<String>,
+        pattern = r"^(line|id|score|queue|tokens|cost|latency|tool_calls|tags|input|ground_truth|metadata\.[^,:]+)?$"
+    )]
     pub sort: RowSort,
     /// Whether the largest comes first.
     #[param(inline)]
@@ -117,7 +123,7 @@ impl TryFrom<String> for RowSort {
 
     fn try_from(name: String) -> Result<Self, String> {
         Ok(match name.as_str() {
-            "line" => Self::Line,
+            "" | "line" => Self::Line,
             "id" => Self::Id,
             "score" => Self::Score,
             "queue" => Self::Queue,

@@ -33,7 +33,7 @@ export class CaseFilters {
     Object.assign(this, { run, change, source })
     this.exports = element('span', { class: 'exports muted' })
     this.search = element('input', { type: 'search', placeholder: 'Search', autocomplete: 'off', spellcheck: 'false', oninput: () => this.typed(), 'aria-keyshortcuts': '/', title: 'Words; /a pattern/ is a regular expression; - before either leaves out what has it' })
-    const bound = (name, placeholder) => element('input', { type: 'number', step: 'any', min: '0', max: '1', placeholder, class: 'bound', onchange: (event) => change({ [name]: event.target.value }) })
+    const bound = (name, placeholder) => element('input', { type: 'number', step: 'any', min: '0', max: '1', placeholder, class: 'bound', oninput: (event) => this.bounded(name, event.target.value) })
     this.bounds = { min: bound('min', '0'), max: bound('max', '1') }
     const graders = [['', 'any grader'], ...run.graders.map((one) => [one.name, one.label ?? one.name])]
     this.choices = {
@@ -62,6 +62,11 @@ export class CaseFilters {
     this.timer = setTimeout(() => this.change({ q: this.search.value }), TYPING)
   }
 
+  bounded(name, value) {
+    clearTimeout(this.boundTimer)
+    this.boundTimer = setTimeout(() => this.change({ [name]: value }), TYPING)
+  }
+
   /** Shows what an address says. */
   show(query) {
     this.isMatrix = query.view === 'matrix'
@@ -69,7 +74,7 @@ export class CaseFilters {
     if (document.activeElement !== this.search) this.search.value = query.q ?? ''
     this.columns.show(query)
     this.showOrders(query)
-    for (const [name, one] of Object.entries(this.bounds)) one.value = query[name] ?? ''
+    for (const [name, one] of Object.entries(this.bounds)) if (document.activeElement !== one) one.value = query[name] ?? ''
     for (const [name, one] of Object.entries(this.choices)) {
       if (!one) continue
       one.control.value = name === 'sort' ? [query.sort, query.order === 'desc' ? 'desc' : ''].filter(Boolean).join(' ') : query[name] ?? ''

@@ -16,7 +16,7 @@ export function conversation(messages) {
   return new Conversation(messages).node
 }
 
-/** A conversation of which a part is in the page: any message can be brought there. `linkTo(number)` is the address of one, `useOf(step, before)` what a step used. */
+/** A conversation of which a part is in the page: any message can be brought there. `linkTo(number)` is the address of one, `useOf(steps, at)` what a step used. */
 export class Conversation {
   constructor(messages, linkTo = null, useOf = null) {
     this.useOf = useOf
@@ -46,7 +46,7 @@ export class Conversation {
     const { steps } = this
     for (const [offset, step] of steps.slice(this.to, this.to + FIRST).entries()) {
       const parent = this.placeOf(step)
-      const node = stepNode(step, this.linkTo && ((number) => this.linkOf(number)), this.useOf?.(step, steps[this.to + offset - 1]))
+      const node = stepNode(step, this.linkTo && ((number) => this.linkOf(number)), this.useOf?.(steps, this.to + offset))
       this.nodes.set(this.to + offset, node)
       parent.append(node)
     }

@@ -14,9 +14,10 @@ function timeOf(message) {
   return Number.isFinite(time) ? time : null
 }
 
-/** How long a step took, in seconds: a call until its return, what a model wrote since the message before it. */
+/** How long a step took, in seconds: from the end of the step before it of the same agent. A call ends with its return. */
 function secondsOf(step, before) {
-  const [from, to] = step.message.role === 'tool_call' ? [timeOf(step.message), timeOf(step.answer)] : [stepEnd(before), timeOf(step.message)]
+  const from = stepEnd(before)
+  const to = stepEnd(step)
   return from === null || to === null || to < from ? null : (to - from) / 1000
 }
 
@@ -33,10 +34,21 @@ function tokensText({ input_tokens: input, output_tokens: output }) {
   return [input > 0 && `${counted(input)} in`, output > 0 && `${counted(output)} out`].filter(Boolean).join(', ')
 }
 
+/** The step before one that is of the same agent, if it is near. */
+export function stepBefore(steps, at) {
+  const { subagent, started_by: call } = steps[at].message
+  for (let other = at - 1; other >= Math.max(0, at - 100); other -= 1) {
+    const { message } = steps[other]
+    if (message.subagent === subagent && message.started_by === call) return steps[other]
+  }
+  return null
+}
+
 /** What is recorded of a step: seconds, tokens, cost; nothing where nothing is. */
-export function stepUse(step, before) {
+export function stepUse(steps, at) {
+  const step = steps[at]
   const { message } = step
-  const seconds = message.role === 'user' || message.role === 'system' ? null : secondsOf(step, before)
+  const seconds = message.role === 'user' || message.role === 'system' ? null : secondsOf(step, stepBefore(steps, at))
   const parts = [seconds !== null && secondsText(seconds), tokensText(message), typeof message.cost === 'number' && money(message.cost)].filter(Boolean)
   return parts.length > 0 && element('span', { class: 'step-use figures', title: message.at ?? null }, parts.map((part, at) => [at > 0 && ' · ', part]))
 }

@@ -1,7 +1,7 @@
 // One grade of a case: score, why, label, what the grader read and how the grade came about.
 
 import { badge, graderTitle, scoreCell } from './states.js'
-import { button, code, element, folded, foreign, longText } from './dom.js'
+import { button, code, element, folded, foreign, longText, refill } from './dom.js'
 import { writtenText } from './markdown.js'
 import { judgmentList } from './judgments.js'
 import { LabelControl } from './labels.js'
@@ -14,7 +14,10 @@ const MAX_RATIONALE = 1500
 export function gradeCard({ name, item, run, isCurrent, select, labeller, save, canSave, fixed, editor, repeat }) {
   const grader = run.graders.find((one) => one.name === name)
   const grade = item.grades[name]
-  const judgments = item.judgments?.[name] ?? []
+  const judged = element('div')
+  /** Shows how the grade came about. */
+  const showJudgments = (judgments = []) => refill(judged, judgments.length > 0 && judgmentList(judgments))
+  showJudgments(item.judgments?.[name])
   const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], keys: grader?.label_keys ?? [], labeller, save, canSave, fixed, categories: Object.keys(run.categories ?? {}) })
   const title = element('h3', null, button(foreign(graderTitle(name, grader?.label)), select, { 'aria-current': isCurrent ? 'true' : null }),
     element('span', { class: 'card-score' }, badge(grade.state), typeof grade.score === 'number' && grade.state !== 'errored' && element('span', { class: 'figures' }, decimal(grade.score))))
@@ -26,10 +29,10 @@ export function gradeCard({ name, item, run, isCurrent, select, labeller, save, 
     grade.rationale ? writtenText(grade.rationale, { class: 'foreign prose written rationale' }, MAX_RATIONALE) : !grade.error && element('p', { class: 'muted' }, 'No rationale.'),
     (canSave || grade.label || grade.disputed || run.agreement?.[name]?.n > 0) && labels.node,
     item.submissions?.[name] !== undefined && folded('What the grader read', () => longText(item.submissions[name] || '(empty)')),
-    judgments.length > 0 && judgmentList(judgments),
+    judged,
     editor && grader?.prompt && element('p', { class: 'card-link' }, element('a', { href: editor }, 'Edit the rubric, try it on this case'), ' ', button('Repeat the judgment', repeat, { class: 'quiet' })),
     hasMetadata && folded('Metadata', () => code(readable(grade.metadata))))
-  return { node, labels }
+  return { node, labels, showJudgments }
 }
 
 /** All grades in one line, for narrow screens and a first look. */

@@ -69,23 +69,29 @@ class CasePage {
     this.aside = element('aside', { class: 'grades', 'aria-label': 'Grades' })
     this.showCards()
     this.body = element('div', { class: 'case-main' }, this.main())
-    this.node = element('div', { class: 'case' }, this.header(), element('div', { class: 'case-columns' }, this.body, this.aside))
+    this.head = this.header()
+    this.node = element('div', { class: 'case' }, this.head, element('div', { class: 'case-columns' }, this.body, this.aside))
     this.keys = this.makeKeys()
     this.fetchAhead()
   }
 
-  /** Shows what is known now: the conversation and the judgments, which took longer. Labels given meanwhile stay. */
+  /** Shows what is known now: the conversation and the judgments, which took longer. Labels stay as they are. */
   fill(found) {
-    for (const [name, grade] of Object.entries(found.grades)) {
-      const { label, people, disputed } = this.item.grades[name]
-      Object.assign(this.item.grades[name], grade, { label, people, disputed })
-    }
     this.item = { ...found, grades: this.item.grades }
     this.makeTalk()
     refill(this.body, this.main())
-    this.showCards()
+    this.head.replaceWith(this.head = this.header())
+    for (const [name, { node, showJudgments }] of this.cards) {
+      showJudgments(found.judgments?.[name])
+      this.linkRationale(node)
+    }
     this.keys = this.makeKeys()
     this.shown()
+  }
+
+  linkRationale(card) {
+    const rationale = this.talk && card.querySelector('.rationale')
+    if (rationale) linkCitations(rationale, this.talk)
   }
 
   fillFailed(failure) {
@@ -185,15 +191,17 @@ class CasePage {
 
   showCards() {
     this.labels = new Map()
+    this.cards = new Map()
     const rule = this.canLabel && this.names.length > 1 && element('p', { class: 'muted small label-rule' }, 'Keys label the marked grade. Press the name of another grader to label its grade.')
     refill(this.aside, this.names.map((name) => {
-      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
+      const card = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
         repeat: () => repeatCase(this.source, this.go, { run: this.run, place: this.place, grader: name }),
         editor: this.canLabel && rubricReference(this.run.suite, name, { run: this.run.id, sample: this.item.sample_id }),
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen, news) => this.save(name, value, seen, news) })
+      const { node, labels } = card
+      this.cards.set(name, card)
       this.labels.set(name, labels)
-      const rationale = this.talk && node.querySelector('.rationale')
-      if (rationale) linkCitations(rationale, this.talk)
+      this.linkRationale(node)
       const pressed = labels.set.bind(labels)
       labels.set = (value) => {
         const kept = pressed(value)

@@ -56,6 +56,8 @@ class RunPage {
     this.sized = new ResizeObserver(([{ target }]) => this.section.style.setProperty('--filters', `${target.offsetHeight}px`))
     this.sized.observe(this.filters.node)
     const { view } = this.list
+    // Enter in the search goes on in the list.
+    this.section.addEventListener('keydown', (event) => event.key === 'Enter' && event.target.type === 'search' && this.rows?.move(1))
     this.keys = { j: () => this.rows?.move(1), k: () => this.rows?.move(-1), Enter: () => this.rows?.currentLink()?.click(), '/': () => this.filters.focus(),
       Escape: () => source.abilities.server && go(reference([])) }
     this.rowsOf = () => (this.query.view === 'matrix' ? this.matrix.view : view)
@@ -68,7 +70,7 @@ class RunPage {
 
   showSummary() {
     const { run } = this
-    const agreement = agreementTable(run.agreement)
+    const agreement = agreementTable(run.agreement, run.id)
     const people = peopleOfRun(run)
     refill(this.summary,
       element('h1', null, foreign(run.suite), ' ', runBadge(run), remarks(run), run.gate?.rule && element('span', { class: 'gate-rule muted' }, 'Gate: ', foreign(run.gate.rule))),

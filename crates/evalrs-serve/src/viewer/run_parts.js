@@ -94,13 +94,14 @@ function describe(grader) {
 }
 
 /** How far each grader agrees with people; nothing where there are no labels. */
-export function agreementTable(agreement) {
+export function agreementTable(agreement, run) {
+  const against = (count, grader, state) => figures(count > 0 && run ? element('a', { href: reference(['runs', run], { grader, state }) }, counted(count)) : counted(count))
   const known = Object.entries(agreement ?? {}).filter(([, one]) => one?.n > 0 || one?.without_verdict > 0)
   if (!known.length) return null
   const hasDistance = known.some(([, one]) => typeof one.mean_distance === 'number')
   const rows = known.map(([name, one]) => [foreign(name), figures(counted(one.n)), figures(percent(one.accuracy)),
     within(decimal(one.kappa, 2), one.kappa_interval ? ` (${one.kappa_interval.map((value) => decimal(value, 2)).join(' to ')})` : ''),
-    figures(counted(one.false_pass)), figures(counted(one.false_fail)), ...hasDistance ? [figures(decimal(one.mean_distance, 2))] : []])
+    against(one.false_pass, name, 'false_pass'), against(one.false_fail, name, 'false_fail'), ...hasDistance ? [figures(decimal(one.mean_distance, 2))] : []])
   return [table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', ...hasDistance ? ['#Mean distance'] : []], rows),
     hasDistance && element('p', { class: 'muted small' }, 'Mean distance: how far scores lie from labels that are scores, of 1 at most.')]
 }

@@ -103,6 +103,12 @@ fn reads_atif() {
             "user next | said done | other  | ~said unasked",
         ],
     );
+    let whole = read(&value, None).unwrap();
+    let of_subagents =
+        whole.turns.iter().flat_map(|turn| &turn.messages).filter(|one| one.subagent);
+    let started: Vec<Option<&str>> = of_subagents.map(|one| one.started_by.as_deref()).collect();
+    // By the call whose result refers to it; by its own id where none does; an aside by nothing.
+    assert_eq!(started, [Some("c2"), Some("c2"), Some("c2"), None, Some("u")]);
     let cost = |value: &Value| read(value, None).unwrap().totals.cost_usd;
     assert_eq!(cost(&value), Some(1.0));
     let mut with_total = value.clone();
