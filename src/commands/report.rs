@@ -62,6 +62,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         cache_dir: args.store.cache_dir.clone(),
         moved,
         only: None,
+        grader: None,
     };
     let system = console.system;
     let mut warnings = Vec::new();

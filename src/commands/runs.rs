@@ -15,6 +15,7 @@ use evalrs_graph::inputs::Overrides;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_store::record::read::{PastRun, open, runs_of};
 use evalrs_store::record::recorded::WholeRecord;
+use evalrs_store::record::run_names::is_trial;
 use evalrs_store::record::{last_named, set_latest};
 use evalrs_store::run_archive::{self, RunArchiveIndex, RunArchiveParts};
 use evalrs_system::System;
@@ -81,10 +82,11 @@ fn shown(past: &PastRun, whole: &WholeRecord) -> Value {
     })
 }
 
-/// Every record of a workspace, the newest first.
+/// Every record of a workspace, the newest first; no trials.
 fn recorded<'a>(system: &'a dyn System, home: &str) -> impl Iterator<Item = PastRun> + 'a {
     let folder = runs_of(home);
     let ids = system.list(&folder).unwrap_or_default().into_iter().rev();
+    let ids = ids.filter(|id| !is_trial(id));
     ids.filter_map(move |id| open(system, &join(&folder, &id), &id))
 }
 

@@ -117,7 +117,9 @@ pub(super) async fn report(
     let report = beside(move || {
         let report = FileReport::open(&served, &id)?;
         let only = is_part.then(|| selected_cases(&served, &report.past, &query)).transpose()?;
-        Ok(FileReport { only, ..report })
+        // A line is of a grade there; elsewhere a result stays whole.
+        let grader = query.grader.filter(|_| file == ReportFile::Csv);
+        Ok(FileReport { only, grader, ..report })
     });
     let report = report.await?;
     let [ending, kind, _] = file.facts();
@@ -142,6 +144,8 @@ struct FileReport {
     cache_dir: Option<String>,
     /// The cases that it has; none has all.
     only: Option<HashSet<CaseName>>,
+    /// The grader whose grades it has; none has those of all.
+    grader: Option<String>,
 }
 
 impl FileReport {
@@ -160,6 +164,7 @@ impl FileReport {
             labels: served.labels.clone(),
             cache_dir: served.cache_dir.clone(),
             only: None,
+            grader: None,
             past,
         })
     }
@@ -182,6 +187,7 @@ impl FileReport {
             cache_dir: self.cache_dir.clone(),
             moved: None,
             only: self.only.as_ref(),
+            grader: self.grader.as_deref(),
         };
         match format {
             Some(format) => report.write(format, out, &OsSystem),

@@ -157,11 +157,17 @@ pub(super) struct GradeView {
     metadata: Map<String, Value>,
 }
 
-/// Loads a session, which may have no errors.
-pub(super) fn load(session: &mut Session, system: &dyn System) -> Result<(), ApiError> {
+/// Loads a session, which may have no errors. Returns what else may be wrong.
+pub(super) fn load(
+    session: &mut Session,
+    system: &dyn System,
+) -> Result<Vec<Diagnostic>, ApiError> {
     let problems = session.load(system);
-    let error = problems.into_iter().find(Diagnostic::is_error);
-    error.map_or(Ok(()), |error| Err(ApiError::unprocessable(error.message)))
+    let error = problems.iter().find(|problem| problem.is_error());
+    match error {
+        Some(error) => Err(ApiError::unprocessable(error.message.clone())),
+        None => Ok(problems),
+    }
 }
 
 /// The grade of a session's only row by its first grader.

@@ -3,6 +3,7 @@
 //! A line is of one label and one grader. It has the members of a line of a labels file, so that it can be read as one, and after
 //! them what the grader says. Held-out labels are left out.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -72,6 +73,10 @@ struct ExportedLabel<'a> {
     /// How the answer was picked for labelling, if known.
     picked: Option<&'static str>,
     submission_digest: Option<&'a str>,
+    /// The kind of failure, if the person named one.
+    category: Option<&'a str>,
+    /// Why, in their words.
+    comment: Option<&'a str>,
     /// The run of the verdict.
     run: Option<&'a str>,
     /// The score by the grader, from 0 to 1.
@@ -81,7 +86,7 @@ struct ExportedLabel<'a> {
     agrees: Option<bool>,
 }
 
-const HEADER: [&str; 13] = [
+const HEADER: [&str; 15] = [
     "id",
     "grader",
     "model",
@@ -91,6 +96,8 @@ const HEADER: [&str; 13] = [
     "at",
     "picked",
     "submission_digest",
+    "category",
+    "comment",
     "run",
     "score",
     "verdict",
@@ -205,16 +212,21 @@ impl ExportSource {
             }
         }
         if !self.of_run_only {
+            let mut results: HashMap<&str, Vec<&IndexedRow>> = HashMap::new();
+            for row in &self.rows.rows {
+                results.entry(&row.sample_id).or_default().push(row);
+            }
             for (sample, lines) in self.labels.samples() {
-                let own = lines.iter().filter(|line| self.is_left(sample, line));
+                let rows = results.get(sample).map_or(&[][..], Vec::as_slice);
+                let own = lines.iter().filter(|line| self.is_left(sample, line, rows));
                 found.extend(own.map(|line| ExportedLabel::of(sample, line)));
             }
         }
         found
     }
 
-    /// Whether a line is of no result of the run. Nothing says of such a line without a digest that it is not held out.
-    fn is_left(&self, sample: &str, line: &LabelLine) -> bool {
+    /// Whether a line is of none of the `rows` of its sample. Nothing says of such a line without a digest that it is not held out.
+    fn is_left(&self, sample: &str, line: &LabelLine, rows: &[&IndexedRow]) -> bool {
         let is_wanted = self.only.as_ref().is_none_or(|only| line.is_for(only));
         let of = LabelledAnswer {
             sample,
@@ -222,9 +234,7 @@ impl ExportSource {
             trial: 0,
             submission: line.submission.as_deref().map(digest_number),
         };
-        is_wanted
-            && !self.labels.holds_out(&of)
-            && !self.rows.of_sample(sample, None, None).any(|row| self.is_of(row, line))
+        is_wanted && !self.labels.holds_out(&of) && !rows.iter().any(|row| self.is_of(row, line))
     }
 
     fn is_of(&self, row: &IndexedRow, line: &LabelLine) -> bool {
@@ -289,6 +299,8 @@ impl<'a> ExportedLabel<'a> {
             at: line.at.as_deref(),
             picked: line.picked.map(LabelPick::name),
             submission_digest: line.submission.as_deref(),
+            category: line.note.category.as_deref(),
+            comment: line.note.comment.as_deref(),
             run: None,
             score: None,
             verdict: None,

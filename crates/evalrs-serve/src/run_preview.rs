@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::answer::ApiError;
+use super::grade_in_suite::load;
 use super::served::{ServedSuite, ServedWorkspace};
-use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::price::Cost;
 use evalrs_engine::inspect::forecast::{Bill, forecast};
 use evalrs_engine::inspect::preview::preview;
@@ -54,10 +54,7 @@ pub(super) fn preview_run(
     let system = OverlaySystem::new(&OsSystem, files);
     let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
     let mut session = new_session(&suite.path, &surroundings, over);
-    let problems = session.load(&system);
-    if let Some(error) = problems.iter().find(|problem| Diagnostic::is_error(problem)) {
-        return Err(ApiError::unprocessable(error.message.clone()));
-    }
+    let problems = load(&mut session, &system)?;
     let mut nowhere = [sink(), sink()];
     let mut console = Console::silent(&system, &mut nowhere);
     let store = surroundings.store(&mut console).map_err(ApiError::failed)?;

@@ -18,12 +18,12 @@ use crate::view::columns::{CaseColumn, RowColumns};
 use crate::view::labels::RunLabels;
 use crate::view::lines::{each_result, parsed};
 use crate::view::query::{RowQuery, RowSort};
+use crate::view::queue::LabelQueue;
 use crate::view::rows::{IndexedRow, RowView, RunRows};
 use crate::view::suite_facts::SuiteFacts;
 use crate::view::text_search::TextSearch;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::diff::CaseName;
-use evalrs_model::spec::LabelPick;
 use evalrs_store::record::read::PastRun;
 use evalrs_system::os::OsSystem;
 
@@ -86,6 +86,8 @@ pub(super) struct RunCaseList<'a> {
     pub run: PastRun,
     pub columns: RowColumns,
     pub labels: RunLabels,
+    /// What to label next, where a query sorts by that.
+    queue: Option<LabelQueue>,
 }
 
 impl<'a> RunCaseList<'a> {
@@ -110,7 +112,8 @@ impl<'a> RunCaseList<'a> {
         };
         let rows = served.rows(&run);
         let labels = served.labels(&run, &rows);
-        Ok(Self { served, run, columns: RowColumns { rows, facts }, labels })
+        let queue = query.queue(&rows);
+        Ok(Self { served, run, columns: RowColumns { rows, facts }, labels, queue })
     }
 
     /// A row as lists show it, with the columns that a query names.
@@ -125,7 +128,7 @@ impl<'a> RunCaseList<'a> {
 
     /// The ordinals of the rows that a query wants.
     pub(crate) fn select(&self, query: &RowQuery) -> Result<Vec<usize>, ApiError> {
-        let Self { served, run, columns, labels } = self;
+        let Self { served, run, columns, labels, queue } = self;
         let rows = &columns.rows;
         if let Some(name) = query.grader.as_ref().filter(|name| rows.grader(name).is_none()) {
             return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
@@ -139,7 +142,7 @@ impl<'a> RunCaseList<'a> {
             let own = rows.rows.iter().filter(|row| ids.contains(row.sample_id.as_ref()));
             own.map(|row| row.at).collect()
         });
-        Ok(query.select(columns, labels, &[with_text, with_tag]))
+        Ok(query.select(columns, labels, &[with_text, with_tag], queue.as_ref()))
     }
 }
 
@@ -223,7 +226,8 @@ pub(super) async fn get_sample(
             let place = |at: &usize| place_of(rows, &rows.rows[*at]);
             view.previous = at.checked_sub(1).and_then(|at| selected.get(at)).map(place);
             view.next = selected.get(at + 1).map(place);
-            let picked = query.picked(rows, selected[at]).map(LabelPick::name);
+            let queued = list.queue.as_ref().and_then(|queue| queue.place(selected[at]));
+            let picked = queued.map(|place| place.picked.name());
             view.list = Some(ListPlaceView { at, total: selected.len(), picked });
         } else {
             // It has left the list, as a label does; the one that took its place comes next.

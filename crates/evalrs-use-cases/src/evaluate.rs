@@ -278,7 +278,7 @@ fn run_one(
     if args.only_targets {
         return only_targets(&settled, console);
     }
-    let mut summary = sum_up(session, surroundings, console.system, &mut settled.warnings);
+    let mut summary = sum_up(session, surroundings, console.system, &id, &mut settled.warnings);
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
     let found = status_of_part(status_of(&settled, &summary), &settled, session, console.system);

@@ -11,6 +11,7 @@ use evalrs_metrics::diff::CaseName;
 use evalrs_metrics::diff::since::RunMoves;
 use evalrs_metrics::results::ResultLine;
 use evalrs_metrics::results::report::{Report, Results};
+use evalrs_model::spec::rubric_of;
 use evalrs_report::{ProcessFacts, ReportFormat, ReportOptions, ReportedRun};
 use evalrs_store::record::RunFacts;
 use evalrs_store::record::read::PastRun;
@@ -39,6 +40,8 @@ pub struct RecordedReport<'a> {
     pub moved: Option<RunMoves>,
     /// The cases whose results are written; none writes those of all.
     pub only: Option<&'a HashSet<CaseName>>,
+    /// The grader whose grades these have; none has those of all.
+    pub grader: Option<&'a str>,
 }
 
 impl RecordedReport<'_> {
@@ -87,7 +90,17 @@ impl RecordedReport<'_> {
                 })
             })
         };
-        Box::new((report.results)().filter(is_wanted))
+        let of_grader = |mut result: ResultLine| {
+            if let Some(grader) = self.grader {
+                // That of a criterion is part of its rubric's.
+                let rubric = rubric_of(grader).map_or(grader, |(rubric, _)| rubric);
+                let is_it = |name: &str| name == grader || name == rubric;
+                result.grades.0.retain(|(name, _)| is_it(name));
+                result.not_applicable.0.retain(|(name, _)| is_it(name));
+            }
+            result
+        };
+        Box::new((report.results)().filter(is_wanted).map(of_grader))
     }
 }
 

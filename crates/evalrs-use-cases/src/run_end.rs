@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::context::SuiteContext;
 use super::holdout;
-use super::usage::{note_used, planned_keys};
+use super::usage::{note_tried, note_used, planned_keys};
 use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use evalrs_base::ordered_map::OrderedMap;
@@ -13,11 +13,13 @@ use evalrs_base::text::{count, enumerated, sanitize};
 use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
 use evalrs_graph::queries::gate_rule;
+use evalrs_graph::results;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
 use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_report::usage::target_lines;
 use evalrs_store::record::RunFacts;
+use evalrs_store::record::run_names::is_trial;
 use evalrs_system::System;
 
 /// Without its gate a run passes whatever it finds, so there is a warning.
@@ -181,13 +183,19 @@ pub(super) fn only_targets(
     })
 }
 
-/// The summary of a settled session, while it is noted what the session used.
+/// The summary of a settled session, while it is noted what the run with this id used. A trial is no query of held-out labels:
+/// nobody sees them beside it.
 pub(super) fn sum_up(
     session: &mut Session,
     surroundings: &SuiteContext,
     system: &dyn System,
+    id: &str,
     warnings: &mut Vec<String>,
 ) -> Summary {
+    if is_trial(id) {
+        warnings.extend(note_tried(session, surroundings, system).warning());
+        return results::summary(&session.db, session.root);
+    }
     let noted = note_used(session, surroundings, system);
     let mut of_labels = Vec::new();
     let summary = holdout::summary(session, surroundings, system, &mut of_labels);

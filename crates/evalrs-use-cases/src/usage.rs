@@ -36,12 +36,30 @@ pub fn note_used(
     surroundings: &SuiteContext,
     system: &dyn System,
 ) -> UseNote {
+    let is_narrowed = is_narrowed(session);
+    note(session, surroundings, system, is_narrowed)
+}
+
+/// The same of a trial: what the suite uses otherwise stays in use.
+pub(super) fn note_tried(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> UseNote {
+    note(session, surroundings, system, true)
+}
+
+fn note(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    is_part: bool,
+) -> UseNote {
     let Some(suite) = session.suite().map(|suite| suite.name.clone()) else { return UseNote(None) };
     let keys = planned_keys(session, system);
     let outcomes = Arc::clone(&session.db.outcomes);
     // Without them nobody would know the keys of what programs gave.
     let listing = session.listing_keys();
-    let is_narrowed = is_narrowed(session);
     let path = session.root.suite(&session.db).path(&session.db);
     let of = surroundings.in_workspace(path, system);
     let dir = surroundings.cache_dir.clone();
@@ -50,7 +68,7 @@ pub fn note_used(
         let mut keys = sorted(keys);
         let planned = keys.len();
         keys.retain(|key| outcomes.is_kept(*key));
-        let is_whole = keys.len() == planned && !is_narrowed;
+        let is_whole = keys.len() == planned && !is_part;
         keys.extend(listing);
         let run = store::RunNote { of: &of, is_whole };
         let noted = store::note_used(Path::new(&dir), &suite, Some(run), now, &keys);

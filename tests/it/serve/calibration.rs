@@ -215,7 +215,7 @@ fn lines(server: &Server, query: &str) -> Vec<Value> {
 fn labels_are_exported_beside_verdicts() {
     let space = evaluated(SUITE);
     let more = jsonl([
-        json!({"id": "gone", "grader": "stars", "label": true, "who": "ann"}),
+        json!({"id": "gone", "grader": "stars", "label": true, "who": "ann", "category": "facts", "comment": "=1+1"}),
         json!({"id": "p80", "label": 1, "who": "=HYPERLINK(\"http://x\")"}),
         json!({"id": "p81", "grader": "stars", "label": 4, "who": "@bob"}),
         json!({"id": "p82", "grader": "stars", "label": true, "submission_digest": "0000000000000000"}),
@@ -228,7 +228,7 @@ fn labels_are_exported_beside_verdicts() {
     assert_eq!(
         all[0],
         json!({"id": "p00", "grader": "stars", "model": null, "trial": null, "label": false, "who": "ann", "at": "2026-11-29T10:00:00Z",
-            "picked": "chosen", "submission_digest": null, "run": run, "score": 0.0, "verdict": "failed", "agrees": true})
+            "picked": "chosen", "submission_digest": null, "category": null, "comment": null, "run": run, "score": 0.0, "verdict": "failed", "agrees": true})
     );
     // One for all graders is one beside each; what has no verdict comes last.
     let of = |id: &str| -> Vec<String> {
@@ -243,6 +243,7 @@ fn labels_are_exported_beside_verdicts() {
         (vec!["\"stars\" true null".to_owned()], vec!["\"stars\" true null".to_owned()])
     );
     assert_eq!(all[73]["id"], "gone");
+    assert_eq!((&all[73]["category"], &all[73]["comment"]), (&json!("facts"), &json!("=1+1")));
     assert_eq!(lines(&server, "grader=unit").len(), 1);
     let id = run.as_str().unwrap();
     assert_eq!(lines(&server, &format!("grader=stars&run={id}")).len(), 72);

@@ -24,16 +24,19 @@ graders:
 
 const KIND: &str = "/api/suites/polite/graders/kind/rubric";
 
-fn space() -> Space {
+/// So many rows.
+fn rows(count: usize) -> String {
     let row = |at: usize| {
         format!(
             "{{\"id\": {at}, \"input\": \"q\", \"output\": \"answer {at}\", \"ground_truth\": \"a\"}}\n"
         )
     };
-    let rows: Vec<String> = (0..4).map(row).collect();
-    let rows = rows.concat();
+    (0..count).map(row).collect::<Vec<_>>().concat()
+}
+
+fn space() -> Space {
     let filed = "---\npass_threshold: 0.5 # half\n---\nIs it filed? {submission}\n";
-    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows), ("filed.txt", filed)])
+    Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(4)), ("filed.txt", filed)])
 }
 
 fn put(server: &Server, path: &str, version: &Value, text: &str) -> super::Reply {
@@ -163,4 +166,51 @@ fn a_judgment_is_repeated_where_that_is_wanted() {
     assert_eq!(judge.count(), 2);
     wanted["frozen"] = json!(true);
     assert_eq!(server.post("/api/runs", &wanted).refusal(), "422 UNPROCESSABLE");
+}
+
+#[test]
+fn rubrics_of_files_and_criteria_are_tried_too() {
+    let judge = Judge::new(|_, asked| {
+        let is_criterion = asked.sent().contains("\"verdict\"");
+        let yes = r#"{"reason": "so", "verdict": "yes"}"#;
+        if is_criterion { crate::judge::Answer::text(yes) } else { verdict() }
+    });
+    let suite = format!(
+        "{SUITE}  parts: {{kind: rubric, criteria: parts.yaml, model: judge-1, endpoint: test, max_retries: 0}}\n"
+    );
+    let space = space();
+    space.write("suite.yaml", &suite);
+    space.write("parts.yaml", "# all\nshort: Is it short?\n");
+    let server = server_of(space, &judge);
+    for (grader, text) in [("filed", "Is it new? {submission}\n"), ("parts.short", "Is it long?")] {
+        let before = judge.count();
+        let wanted = json!({"suite": "polite", "graders": [grader], "samples": ["1"], "overrides": {grader: text}});
+        ran(&server, &wanted);
+        let sent = plain(judge.asked()[before].prompt());
+        assert!(sent.contains(text.trim_end_matches(" {submission}\n")), "{sent}");
+    }
+    assert_eq!(server.space.read("parts.yaml"), "# all\nshort: Is it short?\n");
+    assert!(server.space.read("filed.txt").contains("Is it filed?"));
+}
+
+#[test]
+fn a_trial_of_all_cases_spends_no_query_of_held_out_labels() {
+    let judge = Judge::new(|_, _| verdict());
+    let space = space();
+    space.write("suite.yaml", format!("{SUITE}labels: {{holdout: 0.5}}\n"));
+    space.write("data.jsonl", rows(30));
+    let label =
+        |at: usize| format!("{{\"id\": \"{at}\", \"grader\": \"kind\", \"label\": true}}\n");
+    space.write("suite.labels.jsonl", (0..30).map(label).collect::<Vec<_>>().concat());
+    let server = server_of(space, &judge);
+    let wanted = json!({"suite": "polite", "overrides": {"kind": "Is it very kind? {submission}"}});
+    let run = ran(&server, &wanted);
+    assert!(run["summary"]["held_out"].get("kind").is_none(), "{}", run["summary"]["held_out"]);
+    assert!(!server.space.path("cache/polite.holdout.jsonl").exists());
+    ran(&server, &json!({"suite": "polite"}));
+    assert_eq!(server.space.read("cache/polite.holdout.jsonl").lines().count(), 1);
+    // What is held out is no answer without a label.
+    let left = server.get("/api/runs/latest/samples?grader=kind&state=unlabelled&sort=queue");
+    assert_eq!(left.data()["total"], 0);
+    assert!(!server.space.run(&["runs", "list"]).stdout().contains("-try"));
 }

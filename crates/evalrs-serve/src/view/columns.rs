@@ -88,24 +88,14 @@ pub(crate) struct RowColumns {
 impl RowColumns {
     /// What a row has in a column: a number, a text, or the texts of tags; null where it is not recorded.
     pub(crate) fn value(&self, row: &IndexedRow, column: &CaseColumn) -> Value {
-        let facts = || {
-            let model = self.rows.model_of(row);
-            self.facts.as_ref()?.case(&row.sample_id, model, row.trial)
-        };
-        let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(text) };
-        let found = match column {
-            CaseColumn::Tokens => row.spend.tokens.map(Value::from),
-            CaseColumn::Cost => row.spend.cost.map(Value::from),
-            CaseColumn::Latency => facts().and_then(KnownFacts::seconds).map(Value::from),
-            CaseColumn::ToolCalls => facts().and_then(KnownFacts::tool_calls).map(Value::from),
-            CaseColumn::Tags => facts().map(|facts| facts.tags().cloned().collect()),
-            CaseColumn::Input => Some(text(&row.input)),
-            CaseColumn::GroundTruth => Some(text(&row.ground_truth)),
-            CaseColumn::Metadata(key) => facts().and_then(|facts| facts.metadata(key).cloned()),
-        };
-        found
-            .filter(|value| value.as_array().is_none_or(|tags| !tags.is_empty()))
-            .unwrap_or_default()
+        let facts = if column.is_of_suite() { self.facts_of(row) } else { None };
+        value_of(row, facts, column)
+    }
+
+    /// What the suite says of a row.
+    fn facts_of(&self, row: &IndexedRow) -> Option<KnownFacts<'_>> {
+        let model = self.rows.model_of(row);
+        self.facts.as_ref()?.case(&row.sample_id, model, row.trial)
     }
 
     /// All columns that rows may have something in.
@@ -122,17 +112,39 @@ impl RowColumns {
 
     /// The columns of which some row has something, and of how many that is so.
     pub(crate) fn known(&self) -> Vec<KnownColumn> {
-        let known = self.names().into_iter().filter_map(|column| {
-            let values = self.rows.rows.iter().map(|row| self.value(row, &column));
-            let mut found = KnownColumn { name: column.name(), is_number: true, rows: 0 };
-            for value in values.filter(|value| !value.is_null()) {
-                found.rows += 1;
-                found.is_number &= value.is_number();
+        let columns = self.names();
+        let unknown =
+            |column: &CaseColumn| KnownColumn { name: column.name(), is_number: true, rows: 0 };
+        let mut found: Vec<KnownColumn> = columns.iter().map(unknown).collect();
+        for row in &self.rows.rows {
+            let facts = self.facts_of(row);
+            for (column, known) in columns.iter().zip(&mut found) {
+                let value = value_of(row, facts, column);
+                if !value.is_null() {
+                    known.rows += 1;
+                    known.is_number &= value.is_number();
+                }
             }
-            (found.rows > 0).then_some(found)
-        });
-        known.collect()
+        }
+        found.retain(|known| known.rows > 0);
+        found
     }
+}
+
+/// What a row, of which the suite says these facts, has in a column.
+fn value_of(row: &IndexedRow, facts: Option<KnownFacts<'_>>, column: &CaseColumn) -> Value {
+    let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(text) };
+    let found = match column {
+        CaseColumn::Tokens => row.spend.tokens.map(Value::from),
+        CaseColumn::Cost => row.spend.cost.map(Value::from),
+        CaseColumn::Latency => facts.and_then(KnownFacts::seconds).map(Value::from),
+        CaseColumn::ToolCalls => facts.and_then(KnownFacts::tool_calls).map(Value::from),
+        CaseColumn::Tags => facts.map(|facts| facts.tags().cloned().collect()),
+        CaseColumn::Input => Some(text(&row.input)),
+        CaseColumn::GroundTruth => Some(text(&row.ground_truth)),
+        CaseColumn::Metadata(key) => facts.and_then(|facts| facts.metadata(key).cloned()),
+    };
+    found.filter(|value| value.as_array().is_none_or(|tags| !tags.is_empty())).unwrap_or_default()
 }
 
 /// A column that a run has.

@@ -9,7 +9,6 @@ use super::columns::{CaseColumn, RowColumns, compared, shown};
 use super::labels::RunLabels;
 use super::queue::LabelQueue;
 use super::rows::{CellVerdict, IndexedRow, RunRows, VerdictState};
-use evalrs_model::spec::LabelPick;
 
 /// A query of a list of rows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, utoipa::IntoParams)]
@@ -222,12 +221,13 @@ impl RowQuery {
     }
 
     /// The ordinals of the rows that are wanted, in their order. `lines` are the numbers of those that have the text, and the
-    /// tag: rows do not know that.
+    /// tag: rows do not know that. `queue` is that of [`Self::queue`].
     pub(crate) fn select(
         &self,
         columns: &RowColumns,
         labels: &RunLabels,
         lines: &[Option<BTreeSet<u32>>],
+        queue: Option<&LabelQueue>,
     ) -> Vec<usize> {
         let rows = &*columns.rows;
         let grader = self.grader.as_deref().and_then(|name| rows.grader(name));
@@ -253,8 +253,7 @@ impl RowQuery {
             RowSort::Id => {
                 wanted.sort_by(|a, b| rows.rows[*a].sample_id.cmp(&rows.rows[*b].sample_id));
             }
-            RowSort::Queue if rows.graders.is_empty() => {}
-            RowSort::Queue => LabelQueue::of(rows, grader.unwrap_or(0)).sort(&mut wanted),
+            RowSort::Queue => queue.into_iter().for_each(|queue| queue.sort(&mut wanted)),
             RowSort::Score => wanted.sort_by(|a, b| {
                 score(&rows.rows[*a], grader).total_cmp(&score(&rows.rows[*b], grader))
             }),
@@ -266,13 +265,13 @@ impl RowQuery {
         wanted
     }
 
-    /// Why a row of a list in the order `queue` is to be labelled.
-    pub(crate) fn picked(&self, rows: &RunRows, ordinal: usize) -> Option<LabelPick> {
+    /// What to label next, where rows are sorted by that.
+    pub(crate) fn queue(&self, rows: &RunRows) -> Option<LabelQueue> {
         if self.sort != RowSort::Queue || rows.graders.is_empty() {
             return None;
         }
         let grader = self.grader.as_deref().and_then(|name| rows.grader(name)).unwrap_or(0);
-        LabelQueue::of(rows, grader).place(ordinal).map(|place| place.picked)
+        Some(LabelQueue::of(rows, grader))
     }
 
     /// Whether a person named the category that is wanted.
@@ -348,7 +347,10 @@ fn is_of_state(
         WantedState::FalseFail => verdict.state == VerdictState::Failed && disagrees(at, verdict),
         WantedState::Disputed => said(at, verdict).disputed,
         WantedState::Labelled => !said(at, verdict).people.is_empty(),
-        WantedState::Unlabelled => said(at, verdict).people.is_empty(),
+        // What is held out has a label, too, though nobody sees it.
+        WantedState::Unlabelled => {
+            labels.lines(&rows.answer(row, *verdict), &rows.graders[at]).is_empty()
+        }
     })
 }
 

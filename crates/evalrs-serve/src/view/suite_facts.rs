@@ -33,14 +33,14 @@ pub(crate) struct SuiteFacts {
     values: Vec<Value>,
     /// The place of a value, by its JSON.
     places: HashMap<String, u32>,
-    cases: HashMap<FactsName, CaseFacts>,
+    /// Sample → its cases: mostly one.
+    cases: HashMap<Box<str>, Vec<CaseFacts>>,
 }
-
-/// The sample, model and trial of a case.
-type FactsName = (Box<str>, Option<Box<str>>, u32);
 
 #[derive(Debug)]
 struct CaseFacts {
+    model: Option<Box<str>>,
+    trial: u32,
     tags: Box<[u32]>,
     /// The values of the first keys, [`NONE`] where the row has none.
     metadata: Box<[u32]>,
@@ -74,14 +74,15 @@ impl SuiteFacts {
                 metadata[at] = self.place(clipped(value));
             }
         }
-        let name = (found.sample_id.into(), found.model.map(Box::from), found.trial);
         let case = CaseFacts {
+            model: found.model.map(Box::from),
+            trial: found.trial,
             tags,
             metadata: metadata.into(),
             tool_calls: found.tool_calls,
             seconds: found.seconds,
         };
-        self.cases.entry(name).or_insert(case);
+        self.cases.entry(found.sample_id.into()).or_default().push(case);
     }
 
     /// The place of a key. One that an address could not name has none.
@@ -113,8 +114,9 @@ impl SuiteFacts {
         model: Option<&str>,
         trial: u32,
     ) -> Option<KnownFacts<'_>> {
-        let name = (sample.into(), model.map(Box::from), trial);
-        self.cases.get(&name).map(|case| KnownFacts { all: self, case })
+        let of_sample = self.cases.get(sample)?;
+        let is_it = |case: &&CaseFacts| case.trial == trial && case.model.as_deref() == model;
+        of_sample.iter().find(is_it).map(|case| KnownFacts { all: self, case })
     }
 }
 

@@ -43,11 +43,7 @@ export class CaseGroups {
   }
 
   async keys() {
-    this.known ??= this.source.columns(this.run.id).catch((failure) => {
-      this.known = null
-      throw failure
-    })
-    const { columns } = await this.known
+    const { columns } = await this.source.columns(this.run.id)
     const names = columns.map((one) => one.name).filter((name) => name === 'tags' || name.startsWith('metadata.'))
     return [...this.run.models?.length > 1 ? ['model'] : [], ...names]
   }

@@ -43,12 +43,8 @@ export class CaseScatter {
 
   /** The numbers that there are, with their titles: graders, then columns. */
   async axes() {
-    this.known ??= this.source.columns(this.run.id).catch((failure) => {
-      this.known = null
-      throw failure
-    })
     const graders = this.run.graders.map(({ name, label }) => [name, label ?? name])
-    const { columns } = await this.known
+    const { columns } = await this.source.columns(this.run.id)
     return [...graders, ...columns.filter((one) => one.is_number && !graders.some(([name]) => name === one.name)).map(({ name }) => [name, columnTitle(name)])]
   }
 

@@ -198,11 +198,11 @@ class RubricPage {
 
   /** Somebody else has changed the file: both texts are there, and the person chooses. */
   async conflict() {
-    const { file, version } = await this.source.rubric(this.suite, this.grader).then((now) => ({ file: now, version: now.version }))
+    const file = await this.source.rubric(this.suite, this.grader)
     const mine = this.editor.value
     this.file = file
     this.edited()
-    refill(this.state, element('span', { class: 'error-text' }, 'The file was changed meanwhile. What differs is below.'), ' ', button('Save over it', () => this.save(version)), ' ', button('Take the text of the file', () => this.use(file.text)))
+    refill(this.state, element('span', { class: 'error-text' }, 'The file was changed meanwhile. What differs is below.'), ' ', button('Save over it', () => this.save(file.version)), ' ', button('Take the text of the file', () => this.use(file.text)))
     refill(this.changes, textChange('Changes of the rubric', file.text, mine))
     announce('The file was changed meanwhile.')
   }

@@ -44,7 +44,6 @@ export class ApiSource {
   history = (suite) => this.get(['history'], { suite })
   diff = (old, young) => this.get(['diff'], { old, new: young })
   samples = (run, query) => this.get(['runs', run, 'samples'], query)
-  columns = (run) => this.get(['runs', run, 'columns'])
   groups = (run, by) => this.get(['runs', run, 'groups'], { by })
   scatter = (run, x, y, query) => this.get(['runs', run, 'scatter'], { ...query, x, y })
   sample = (run, sample, query) => this.get(['runs', run, 'samples', sample], query)
@@ -55,6 +54,16 @@ export class ApiSource {
   stop = (run) => this.ask(['runs', run], {}, { method: 'DELETE' })
   events = (run) => new EventSource(requestPath(['api', 'runs', run, 'events']))
   download = (run, format, query) => requestPath(['api', 'runs', run, `report.${format}`], query)
+
+  /** The columns of a run; those that were asked for last are kept: the first time the server reads the whole dataset. */
+  columns(run) {
+    if (this.lastColumns?.run !== run) {
+      const answer = this.get(['runs', run, 'columns'])
+      this.lastColumns = { run, answer }
+      answer.catch(() => { this.lastColumns = null })
+    }
+    return this.lastColumns.answer
+  }
 
   /** A run; the one that was asked for last is kept, unless it changes. */
   run(id, { fresh = false } = {}) {
